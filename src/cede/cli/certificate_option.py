@@ -36,14 +36,14 @@ class Certifying(TyperCommand):
 
 def with_default(given: list[str]) -> list[str]:
     """The arguments with the time spelled out where --certify has none."""
-    found: list[str] = []
+    arguments: list[str] = []
     for at, argument in enumerate(given):
         if argument == "--":
-            return found + given[at:]
+            return arguments + given[at:]
         following = given[at + 1] if at + 1 < len(given) else ""
         bare = argument == NAME and not _NUMBER.fullmatch(following)
-        found.append(f"{NAME}={DEFAULT}" if bare else argument)
-    return found
+        arguments.append(f"{NAME}={DEFAULT}" if bare else argument)
+    return arguments
 
 
 def seconds_of(given: str | None, *, live: bool = False) -> float | None:

@@ -135,16 +135,16 @@ def compare(
 
             outcomes = run_all(tasks, look, jobs)
         notes = _missing(tasks, outcomes)
-        found, results = compared(tasks, outcomes, warm_up=warm_up, yard=yard)
+        comparison, results = compared(tasks, outcomes, warm_up=warm_up, yard=yard)
         if not results:
             print("nothing was complete when it was interrupted: there is nothing to compare", file=sys.stderr)
             raise KeyboardInterrupt
         if page is not None:
-            write_pages(page, found, results, trace, cluster, notes)
+            write_pages(page, comparison, results, trace, cluster, notes)
     if json:
-        emit_json(to_json(found, judgement_of(judge(found))))
+        emit_json(to_json(comparison, judgement_of(judge(comparison))))
     else:
-        _print(found, notes, out)
+        _print(comparison, notes, out)
     if interrupts.stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -165,14 +165,14 @@ def _missing(tasks: Sequence[Task], outcomes: Sequence[Outcome | None]) -> list[
     return [f"The comparison was interrupted: {done:,} of {len(tasks):,} replays were done, and only they are in it."]
 
 
-def _print(found: Compared, notes: Sequence[str], out: str | None) -> None:
+def _print(comparison: Compared, notes: Sequence[str], out: str | None) -> None:
     from pathlib import Path
 
     from cede.cli.output import console, text
     from cede.cli.sim_files import json_of, moments_of
     from cede.cli.sim_view import print_compared, print_stated
 
-    print_compared(found)
+    print_compared(comparison)
     page = console()
     print_stated(page, notes)
     if out is not None:

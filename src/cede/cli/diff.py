@@ -48,7 +48,7 @@ def diff(
     from cede.cli.output import console, emit_json
     from cede.cli.source import cluster_of, file_or_live, read_what_if
 
-    found: Difference
+    difference: Difference
     asked = file_or_live(file, live, url, token, data)
     seconds = seconds_of(certify, live=asked is None)
     nothing = Problem("", "there is nothing to compare", "give at least one of --set, --add, --without and --doctrine")
@@ -57,77 +57,81 @@ def diff(
             raise InputError([nothing])
         from cede.cli.live.whatif import Question
 
-        found = Question.read(max_size, doctrine, add, set_, without).diff((url, token, data), certify=seconds)
+        difference = Question.read(max_size, doctrine, add, set_, without).diff((url, token, data), certify=seconds)
     else:
         from cede.engine.diff import diff as compare
 
         plain, what_if = read_what_if(asked, max_size, doctrine, add, set_, without)
         if not what_if:
             raise InputError([nothing])
-        found = compare(cluster_of(asked, plain), cluster_of(asked, plain, what_if), certify=seconds)
+        difference = compare(cluster_of(asked, plain), cluster_of(asked, plain, what_if), certify=seconds)
     if json:
-        emit_json(found.to_dict())
+        emit_json(difference.to_dict())
     else:
-        print_difference(console(), found)
+        print_difference(console(), difference)
 
 
-def print_difference(out: Console, found: Difference) -> None:
+def print_difference(out: Console, difference: Difference) -> None:
     """The answer in the first line, then one table of all that changes."""
     from cede.cli.output import listed, number, text
 
-    out.print(text(answer(found), "bold yellow" if found.evicted or found.displaced else "bold green"))
-    if found.spared:
-        out.print(text(f"Evicted before, and no longer: {listed([gone.workload for gone in found.spared])}"))
-    if found.changes or found.evicted or found.spared:
+    out.print(text(answer(difference), "bold yellow" if difference.evicted or difference.displaced else "bold green"))
+    if difference.spared:
+        out.print(text(f"Evicted before, and no longer: {listed([gone.workload for gone in difference.spared])}"))
+    if difference.changes or difference.evicted or difference.spared:
         out.print()
-        out.print(_table(found))
-        _print_certificates(out, found)
-    if found.unchanged or found.changes:
-        rest = f"{number(found.unchanged, 'decision')} unchanged" if found.unchanged else "No decision is unchanged"
+        out.print(_table(difference))
+        _print_certificates(out, difference)
+    if difference.unchanged or difference.changes:
+        rest = (
+            f"{number(difference.unchanged, 'decision')} unchanged"
+            if difference.unchanged
+            else "No decision is unchanged"
+        )
         out.print()
         out.print(text(f"{rest}.", "dim"))
 
 
-def _print_certificates(out: Console, found: Difference) -> None:
+def _print_certificates(out: Console, difference: Difference) -> None:
     """How near the victims of what would be decided are to the best, if that was asked for."""
     from cede.cli.certificate_option import worded
     from cede.cli.output import text
 
-    for change in found.changes:
+    for change in difference.changes:
         if not isinstance(change.after, str) and change.after.certificate is not None:
             proof = f"{change.workload or '(nobody)'}: {worded(change.after.certificate)}"
             out.print(text("certificate  ", "bold green") + text(proof, most=None))
 
 
-def answer(found: Difference) -> str:
+def answer(difference: Difference) -> str:
     """Will this evict anyone?"""
     from cede.cli.output import listed
 
-    count = len(found.evicted)
-    lost = len(found.displaced)
+    count = len(difference.evicted)
+    lost = len(difference.displaced)
     words = []
     if count:
-        names = listed([eviction.workload for eviction in found.evicted])
+        names = listed([eviction.workload for eviction in difference.evicted])
         words.append(f"{count} more {'workload is' if count == 1 else 'workloads are'} evicted: {names}")
     if lost:
-        names = listed(found.displaced)
+        names = listed(difference.displaced)
         words.append(f"{lost} {'workload loses its' if lost == 1 else 'workloads lose their'} place: {names}")
     return f"Yes: {'; '.join(words)}" if words else "No one is evicted that was not before."
 
 
-def _table(found: Difference) -> Table:
+def _table(difference: Difference) -> Table:
     from cede.cli.output import styled, table, text
 
     made = table(("workload", {"max_width": 24}), ("is", {"max_width": 24}), ("would be", {"max_width": 24}), "why")
-    for change in found.changes:
+    for change in difference.changes:
         pairs = ((change.before, change.after), (change.after, change.before))
         shown = (styled(word) + text(rest) for word, rest in (_side(one, other) for one, other in pairs))
         why = "" if isinstance(change.after, str) else change.after.why
         made.add_row(text(change.workload or "(nobody)", "bold"), *shown, text(why))
-    for eviction in found.evicted:
+    for eviction in difference.evicted:
         would = styled("victim") + text(f" of {eviction.claimant or 'nobody'}")
         made.add_row(text(eviction.workload, "bold"), text("running"), would, text(f"{eviction.fate}, {eviction.rule}"))
-    for eviction in found.spared:
+    for eviction in difference.spared:
         was = styled("victim") + text(f" of {eviction.claimant or 'nobody'}")
         made.add_row(text(eviction.workload, "bold"), was, text("running"), text(""))
     return made

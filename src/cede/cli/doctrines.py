@@ -38,12 +38,12 @@ def doctrines(
     from cede.doctrines.catalog import usable
 
     if name is None:
-        found, problems = usable()
+        doctrines, problems = usable()
         warn([str(problem) for problem in problems])
         if json:
-            emit_json([_brief(doctrine) for doctrine in found])
+            emit_json([_brief(doctrine) for doctrine in doctrines])
         else:
-            _print_list(console(), found)
+            _print_list(console(), doctrines)
         return
     doctrine = _find(name)
     if json:

@@ -67,11 +67,11 @@ def generate(
 
         write(made, Path(out))
     starting.write_cluster(made, cluster_out, doctrine, nodes=nodes, gpus=gpus, cpus=cpus, memory=memory)
-    found = summary(made)
+    figures = summary(made)
     if json:
-        emit_json(found)
+        emit_json(figures)
     else:
-        print_summary(console(), found)
+        print_summary(console(), figures)
 
 
 def _list_recipes(json: bool) -> None:

@@ -79,11 +79,11 @@ def _live(url: str | None, token: str | None, data: str | None) -> list[Finding]
         jobs = client.jobs(state=[str(phase) for phase in Phase if phase not in FINAL])
         notices = client.server()["notices"]
     dumps = next((notice for notice in notices if "cannot be dumped" in notice), "it names none")
-    found = look(load(dict(document)))
+    findings = look(load(dict(document)))
     for job in sorted(jobs, key=lambda job: job["name"]):
         checkpoint = job["checkpoint"]
         if checkpoint["mode"] != "none" and checkpoint["protocol"] == "none":
             hint = "submit it with --checkpoint MODE:PROTOCOL, as auto:signal"
             path = f"workloads[{job['name']}].checkpoint"
-            found.append(finding(NOBODY_ASKS, path, hint, workload=job["name"], mode=checkpoint["mode"], why=dumps))
-    return found
+            findings.append(finding(NOBODY_ASKS, path, hint, workload=job["name"], mode=checkpoint["mode"], why=dumps))
+    return findings

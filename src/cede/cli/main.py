@@ -105,9 +105,9 @@ class _Commands(TyperGroup):
         """The commands in sections, each with the first sentence of its help."""
         longest = max(map(len, COMMANDS))
         for title, names in SECTIONS.items():
-            found = [(name, self.get_command(ctx, name)) for name in names]
+            commands = [(name, self.get_command(ctx, name)) for name in names]
             limit = formatter.width - 6 - longest
-            rows = [(name.ljust(longest), one.get_short_help_str(limit)) for name, one in found if one is not None]
+            rows = [(name.ljust(longest), one.get_short_help_str(limit)) for name, one in commands if one is not None]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)

@@ -114,17 +114,17 @@ def evicted(victims: tuple[Victim, ...]) -> str:
 def _print_candidates(out: Console, decision: Decision, narrow: bool) -> None:
     from rich.padding import Padding
 
-    found = sorted(decision.candidates or (), key=lambda one: VERDICTS.index(one.verdict))
-    out.print(text(f"Looked at for {decision.workload or 'nobody'}{'' if found else ': nobody'}", "bold"))
-    if found:
+    candidates = sorted(decision.candidates or (), key=lambda one: VERDICTS.index(one.verdict))
+    out.print(text(f"Looked at for {decision.workload or 'nobody'}{'' if candidates else ': nobody'}", "bold"))
+    if candidates:
         rule = [] if narrow else [("rule", {"no_wrap": True})]
         made = table(("candidate", {"max_width": 24}), ("verdict", {"no_wrap": True}), *rule, ("why", {"ratio": 1}))
-        for one in found[:MOST_CANDIDATES]:
+        for one in candidates[:MOST_CANDIDATES]:
             sentence = [_because(one.why, one.rule)] if narrow else [text(one.rule, "dim"), text(one.why)]
             made.add_row(text(one.workload), styled(one.verdict), *sentence)
         out.print(made)
-    if len(found) > MOST_CANDIDATES:
-        out.print(text(f"{number(len(found) - MOST_CANDIDATES, 'more candidate')} not shown: --json has them all"))
+    if len(candidates) > MOST_CANDIDATES:
+        out.print(text(f"{number(len(candidates) - MOST_CANDIDATES, 'more candidate')} not shown: --json has them all"))
     if decision.until:
         out.print(text(f"What would let {decision.workload} run", "bold"))
     for condition in decision.until:

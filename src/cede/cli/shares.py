@@ -49,9 +49,9 @@ def shares(
     if plot is not None:
         _draw(plot, resource, force, file, cluster, made)
     if json:
-        found = made.to_dict()
-        del found["decisions"]
-        emit_json(found)
+        document = made.to_dict()
+        del document["decisions"]
+        emit_json(document)
         return
     from cede.cli.shares_view import print_shares
 
@@ -72,8 +72,8 @@ def computed(cluster: Cluster) -> Plan:
     choice, state = cluster.document.doctrine, cluster.state
     doctrine = doctrine_of(choice)
     assert choice is not None, "a file without a doctrine was refused"
-    found = doctrine.shares(state, choice.edition)
-    return Plan(doctrine.name, choice.edition, format_time(state.now, state.instant), (), shares=found)
+    values = doctrine.shares(state, choice.edition)
+    return Plan(doctrine.name, choice.edition, format_time(state.now, state.instant), (), shares=values)
 
 
 def _check(plot: str | None, resource: str | None, force: bool) -> None:

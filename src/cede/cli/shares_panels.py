@@ -97,8 +97,8 @@ def resource_of(curves: Mapping[str, Any]) -> str:
     def key(name: str) -> tuple[float, bool]:
         return max((round(root["demand_share"][name], 9) for root in roots), default=0.0), name == main
 
-    found: str = max(curves["resources"], key=key)
-    return found
+    resource: str = max(curves["resources"], key=key)
+    return resource
 
 
 def panels(curves: Mapping[str, Any], resource: str) -> list[Panel]:

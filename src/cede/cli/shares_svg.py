@@ -252,7 +252,7 @@ def ticks(most: float) -> list[float]:
 
 def spread(places: Sequence[float]) -> list[float]:
     """Places from top to bottom, moved apart so that what is written there can be read."""
-    found: list[float] = []
+    places_apart: list[float] = []
     for place in places:
-        found.append(max(place, found[-1] + APART) if found else place)
-    return found
+        places_apart.append(max(place, places_apart[-1] + APART) if places_apart else place)
+    return places_apart

@@ -164,8 +164,8 @@ def _parts_table(section: str, entries: Entries, *, standing: bool, parts: bool)
 
 
 def _resources(values: Mapping[str, Any], shares: list[str]) -> list[str]:
-    found = dict.fromkeys(resource for key in shares for resource in values.get(key, ()))
-    return [resource for resource in found if any(values.get(key, {}).get(resource) for key in shares)]
+    names = dict.fromkeys(resource for key in shares for resource in values.get(key, ()))
+    return [resource for resource in names if any(values.get(key, {}).get(resource) for key in shares)]
 
 
 def _percent(share: object) -> str:

@@ -207,11 +207,11 @@ def digest_of(file: str) -> str | None:
 
     if file == "-":
         return None
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with Path(file).open("rb") as stream:
         while block := stream.read(2**20):
-            found.update(block)
-    return found.hexdigest()
+            digest.update(block)
+    return digest.hexdigest()
 
 
 AS_IT_IS = "as it is"
@@ -230,14 +230,14 @@ def variants_of(doctrines: str | None, vary: Sequence[str], base: WhatIf) -> lis
 
     if doctrines is None and not vary:
         raise InputError([Problem("--doctrines", "is missing", "name what to compare, as --doctrines all")])
-    found = [Variant(AS_IT_IS, base)] if doctrines is None else []
+    variants = [Variant(AS_IT_IS, base)] if doctrines is None else []
     for text in () if doctrines is None else doctrines.split(","):
         name = doctrine_text(text)
         if not name:
             raise InputError([Problem(f"--doctrines {doctrines}", "one of the names is empty")])
         names = DOCUMENTED if name == EVERY else (name,)
-        found += [Variant(one, WhatIf(one, set=base.set)) for one in names]
-    return [*found, *map(partial(_variant, base), vary)]
+        variants += [Variant(one, WhatIf(one, set=base.set)) for one in names]
+    return [*variants, *map(partial(_variant, base), vary)]
 
 
 def _variant(base: WhatIf, text: str) -> Variant:

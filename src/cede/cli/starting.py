@@ -55,11 +55,11 @@ def _capacity(asked: dict[str, tuple[str, str | None]]) -> dict[str, int | str]:
     from cede.model.errors import InputError, Problem
     from cede.model.quantities import format_quantity, parse_quantity
 
-    found = {}
+    capacity = {}
     for name, (option, value) in asked.items():
         try:
             if value is not None:
-                found[name] = format_quantity(parse_quantity(value))
+                capacity[name] = format_quantity(parse_quantity(value))
         except ValueError as error:
             raise InputError([Problem(option, str(error))]) from None
-    return found
+    return capacity

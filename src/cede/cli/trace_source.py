@@ -62,10 +62,10 @@ def load_trace(
 def _options(texts: list[str] | tuple[()]) -> dict[str, str]:
     from cede.model.errors import InputError, Problem
 
-    found = {}
+    options = {}
     for text in texts:
         name, is_set, value = text.partition("=")
         if not is_set:
             raise InputError([Problem(f"--option {text}", "gives no value; write NAME=VALUE")])
-        found[name.strip().replace("-", "_")] = value
-    return found
+        options[name.strip().replace("-", "_")] = value
+    return options

@@ -13,31 +13,31 @@ if TYPE_CHECKING:
 MOST_ROWS = 12
 
 
-def print_summary(out: Console, found: dict[str, Any]) -> None:
+def print_summary(out: Console, summary: dict[str, Any]) -> None:
     """The summary of a trace for people, and its notes below."""
-    begin = f", from {found['begin']}" if found["begin"] else ""
-    head = f"{number(found['jobs'], 'job')} over {_time(found['span'])}{begin}"
-    out.print(text(f"{head} ({found['format']})", "bold"))
+    begin = f", from {summary['begin']}" if summary["begin"] else ""
+    head = f"{number(summary['jobs'], 'job')} over {_time(summary['span'])}{begin}"
+    out.print(text(f"{head} ({summary['format']})", "bold"))
     out.print()
-    out.print(_demand(found))
+    out.print(_demand(summary))
     out.print()
-    out.print(_times(found))
+    out.print(_times(summary))
     out.print()
-    out.print(_sizes(found))
+    out.print(_sizes(summary))
     for title, key in (("queue", "queues"), ("priority", "priorities"), ("kind", "kinds")):
-        if any(one["value"] is not None for one in found[key]):
+        if any(one["value"] is not None for one in summary[key]):
             out.print()
-            out.print(_groups(title, found[key], found["jobs"]))
-    if found["notes"]:
+            out.print(_groups(title, summary[key], summary["jobs"]))
+    if summary["notes"]:
         out.print()
-    for note in found["notes"]:
+    for note in summary["notes"]:
         out.print(text(f"note: {note}", "cyan"))
 
 
-def _demand(found: dict[str, Any]) -> Any:
+def _demand(summary: dict[str, Any]) -> Any:
     right = {"justify": "right", "no_wrap": True}
     made = table("resource", ("mean", right), ("peak", right), ("the nodes", right), ("load", right), ("hours", right))
-    for name, one in found["demand"].items():
+    for name, one in summary["demand"].items():
         binary = name.partition("@")[0] == "memory"
         load = "-" if one["load"] is None else f"{one['load']:.2f}"
         amounts = (one["mean"], one["peak"], one["capacity"])
@@ -55,21 +55,21 @@ def _amount(value: float | None, binary: bool) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _times(found: dict[str, Any]) -> Any:
+def _times(summary: dict[str, Any]) -> Any:
     right = {"justify": "right", "no_wrap": True}
     keys = ("mean", "p5", "p50", "p95", "p99", "max")
     made = table("", ("jobs", right), *((key, right) for key in keys))
     for title, key in (("run time", "durations"), ("walltime", "walltimes")):
-        if found[key] is not None:
-            made.add_row(text(title, "bold"), f"{found[key]['known']:,}", *(_time(found[key][k]) for k in keys))
+        if summary[key] is not None:
+            made.add_row(text(title, "bold"), f"{summary[key]['known']:,}", *(_time(summary[key][k]) for k in keys))
     return made
 
 
-def _sizes(found: dict[str, Any]) -> Any:
+def _sizes(summary: dict[str, Any]) -> Any:
     right = {"justify": "right", "no_wrap": True}
-    made = table((f"size ({found['resource']})", {}), ("jobs", right), ("of jobs", right), ("of work", right))
-    for one in found["sizes"]:
-        made.add_row(_band(one), f"{one['jobs']:,}", _share(one["jobs"] / found["jobs"]), _share(one["work"]))
+    made = table((f"size ({summary['resource']})", {}), ("jobs", right), ("of jobs", right), ("of work", right))
+    for one in summary["sizes"]:
+        made.add_row(_band(one), f"{one['jobs']:,}", _share(one["jobs"] / summary["jobs"]), _share(one["work"]))
     return made
 
 

@@ -14,11 +14,11 @@ Amounts = dict[str, int]
 
 def total(amounts: Iterable[Mapping[str, int]]) -> Amounts:
     """All of them together."""
-    found: Amounts = {}
+    sums: Amounts = {}
     for one in amounts:
         for name, nano in one.items():
-            found[name] = found.get(name, 0) + nano
-    return found
+            sums[name] = sums.get(name, 0) + nano
+    return sums
 
 
 UNKNOWN = "Cede does not know this field"
@@ -83,18 +83,18 @@ class Fields:
 
     def labels(self, key: str) -> dict[str, str]:
         """Names and texts."""
-        found = self._of(key, dict, "no object") or {}
-        for name, value in found.items():
+        pairs = self._of(key, dict, "no object") or {}
+        for name, value in pairs.items():
             if not isinstance(value, str):
                 self.wrong((key, name), f"{shown(value)} is no text", "write it in quotes")
-        return {name: value for name, value in found.items() if isinstance(value, str)}
+        return {name: value for name, value in pairs.items() if isinstance(value, str)}
 
     def texts(self, key: str) -> list[str]:
-        found = self._of(key, list, "no list") or []
-        for index, value in enumerate(found):
+        items = self._of(key, list, "no list") or []
+        for index, value in enumerate(items):
             if not isinstance(value, str):
                 self.wrong((key, index), f"{shown(value)} is no text")
-        return [value for value in found if isinstance(value, str)]
+        return [value for value in items if isinstance(value, str)]
 
     def part(self, key: str) -> Fields:
         """The object below the key, an empty one if there is none."""
@@ -102,11 +102,11 @@ class Fields:
 
     def parts(self, key: str) -> list[Fields]:
         """The objects of a list."""
-        found = self._of(key, list, "no list") or []
-        for index, value in enumerate(found):
+        items = self._of(key, list, "no list") or []
+        for index, value in enumerate(items):
             if not isinstance(value, dict):
                 self.wrong((key, index), f"{shown(value)} is no object")
-        return [self._below(value, (key, index)) for index, value in enumerate(found) if isinstance(value, dict)]
+        return [self._below(value, (key, index)) for index, value in enumerate(items) if isinstance(value, dict)]
 
     def skip(self, *keys: str) -> None:
         """These fields mean nothing to a plan."""

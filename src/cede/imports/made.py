@@ -48,8 +48,8 @@ def check(
         for problem in error.problems:
             section, *rest = problem.steps or ("",)
             index, *steps = [0, *rest] if section == "doctrine" else rest or [""]
-            found = origins.get(str(section), [])
-            if isinstance(index, int) and index < len(found):
-                tell(str(section), found[index], tuple(steps), problem)
+            sources = origins.get(str(section), [])
+            if isinstance(index, int) and index < len(sources):
+                tell(str(section), sources[index], tuple(steps), problem)
             else:
                 report.problems[problem] = None

@@ -82,7 +82,7 @@ def grouped(notes: Iterable[Note]) -> list[str]:
     for note in notes:
         key = (note.place.kind, _INDEX.sub("[]", note.path), note.why)
         names.setdefault(key, {})[note.place.name] = None
-    return [_line(kind, list(found), path, why) for (kind, path, why), found in names.items()]
+    return [_line(kind, list(named), path, why) for (kind, path, why), named in names.items()]
 
 
 def _line(kind: str, names: list[str], path: str, why: str) -> str:

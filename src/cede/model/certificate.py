@@ -79,5 +79,5 @@ class Certificate:
 
 def _plain(value: float) -> int | float:
     """Whole numbers as such, others to six decimals."""
-    found = round(value, DIGITS)
-    return int(found) if found == int(found) else found
+    rounded = round(value, DIGITS)
+    return int(rounded) if rounded == int(rounded) else rounded

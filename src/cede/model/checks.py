@@ -204,8 +204,8 @@ def check(draft: Draft, hints: Hints) -> list[Finding]:
     findings += _twice("workloads", workloads)
     broken = draft.broken.get("workloads", {})
     for index, workload in enumerate(doc.workloads):
-        if found := workload_findings(workload, known, hints, broken.get(index, WHOLE)):
-            findings += [Finding(("workloads", index, *one.loc), one.message, one.hint) for one in found]
+        if of_workload := workload_findings(workload, known, hints, broken.get(index, WHOLE)):
+            findings += [Finding(("workloads", index, *one.loc), one.message, one.hint) for one in of_workload]
     return findings
 
 
@@ -294,14 +294,14 @@ def _twice(section: str, names: Sequence[str | None]) -> list[Finding]:
 def _node_references(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
     findings = []
     for index, node in enumerate(draft.doc.nodes):
-        found = [
+        of_node = [
             *known.no_queue(node.home, ("home",), hints),
             *known.no_workload(node.reserved_for, ("reserved_for",), hints),
             *known.other_clock(node.reserved_since, ("reserved_since",)),
             *known.other_clock(node.overcommitted_since, ("overcommitted_since",)),
             *known.other_clock(node.last_preemptive_attempt, ("last_preemptive_attempt",)),
         ]
-        findings += [Finding(("nodes", index, *one.loc), one.message, one.hint) for one in found]
+        findings += [Finding(("nodes", index, *one.loc), one.message, one.hint) for one in of_node]
     return findings
 
 
@@ -317,8 +317,8 @@ def _queues(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
         of_settings = _settings(draft, index, hints)
         findings += of_settings
         if known.dialect.queue_findings is not None:
-            found = known.dialect.queue_findings(queue, {} if of_settings else queue.settings, broken)
-            findings += [Finding((*loc, *one.loc), one.message, one.hint) for one in found]
+            of_dialect = known.dialect.queue_findings(queue, {} if of_settings else queue.settings, broken)
+            findings += [Finding((*loc, *one.loc), one.message, one.hint) for one in of_dialect]
     return findings
 
 

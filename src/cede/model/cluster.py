@@ -66,8 +66,8 @@ class ClusterFile(Part):
     @property
     def aside(self) -> Aside:
         """What the file says to doctrines that are not in force."""
-        found: Aside = self._aside
-        return found
+        aside: Aside = self._aside
+        return aside
 
     def set_aside(self, aside: Aside) -> None:
         """Only for who reads the file: nothing that decides looks at it."""
@@ -77,15 +77,15 @@ class ClusterFile(Part):
     def promised(self) -> tuple[Queue, ...]:
         """The queues with what the file promises them, whatever the doctrine in force makes of it: shared amounts and
         weights go before those that stand under its name."""
-        found = []
+        queues = []
         for queue in self.queues:
             aside = self.aside.get(("queues", queue.name))
             shared = {} if aside is None else {key: value for key, value in aside.shared.items() if value is not None}
             if shared:
                 read = Queue.model_validate({"name": queue.name, **shared})
                 queue = queue.model_copy(update={key: getattr(read, key) for key in shared})  # noqa: PLW2901
-            found.append(queue)
-        return tuple(found)
+            queues.append(queue)
+        return tuple(queues)
 
     @property
     def dialect(self) -> Dialect:

@@ -72,8 +72,8 @@ def _plausible(word: str, names: set[str]) -> set[str]:
 
 def did_you_mean(word: object, known: Iterable[str]) -> str | None:
     """The hint that offers the nearest known name, or none."""
-    found = nearest(word, known) if isinstance(word, str) else None
-    return None if found is None else f"did you mean '{found}'?"
+    name = nearest(word, known) if isinstance(word, str) else None
+    return None if name is None else f"did you mean '{name}'?"
 
 
 def path_of(loc: Sequence[str | int]) -> str:

@@ -131,7 +131,7 @@ class ForbiddenMoveError(CedeError):
 
 def after(phase: Phase, signal: Signal) -> Phase:
     """The phase that follows; ForbiddenMoveError if there is none."""
-    found = TABLE.get((phase, signal))
-    if found is None:
+    following = TABLE.get((phase, signal))
+    if following is None:
         raise ForbiddenMoveError(f"a workload that is {phase} cannot go on when {SENTENCES[signal]}")
-    return found
+    return following

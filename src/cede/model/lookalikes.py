@@ -20,8 +20,8 @@ def lookalike(asked: str, offered: Iterable[str]) -> str | None:
     resource = split_flavor(asked)[0]
     if resource in names:
         return None
-    found = resource if resource in USUAL or is_gpu(resource) else nearest(resource, names | USUAL)
-    if found is None or found in names:
-        return found
-    alike = sorted(name for name in names if is_gpu(found) and is_gpu(name))
-    return alike[0] if alike else found if found != resource else None
+    meant = resource if resource in USUAL or is_gpu(resource) else nearest(resource, names | USUAL)
+    if meant is None or meant in names:
+        return meant
+    alike = sorted(name for name in names if is_gpu(meant) and is_gpu(name))
+    return alike[0] if alike else meant if meant != resource else None

@@ -26,10 +26,10 @@ _parsed: dict[str, int] = {}
 
 def parse_quantity(raw: object) -> int:
     """The amount that `raw` stands for, in 10**-9 units; what is no amount is a ValueError that says why."""
-    found = _amount(raw)
-    if found > LARGEST:
+    amount = _amount(raw)
+    if amount > LARGEST:
         raise ValueError(f"{shown(raw)} is above the largest quantity, 2**63 - 1")
-    return found
+    return amount
 
 
 def parse_quota(raw: object) -> int:
@@ -44,13 +44,13 @@ def _amount(raw: object) -> int:
             raise ValueError(f"{shown(raw)} is negative; a quantity is 0 or more")
         return raw * NANO
     if isinstance(raw, str):
-        found = _parsed.get(raw)
-        if found is None:
-            found = _parse_text(raw, raw)
+        amount = _parsed.get(raw)
+        if amount is None:
+            amount = _parse_text(raw, raw)
             if len(_parsed) >= _MOST_PARSED:
                 _parsed.clear()
-            _parsed[raw] = found
-        return found
+            _parsed[raw] = amount
+        return amount
     if isinstance(raw, float | Decimal):
         return _parse_number(raw)
     raise ValueError(f"{shown(raw)} is no quantity; write {LIKE}")
@@ -68,15 +68,15 @@ def _parse_number(raw: float | Decimal) -> int:
 
 
 def _parse_text(text: str, raw: object) -> int:
-    found = _QUANTITY.fullmatch(text)
-    if found is None or not (found[1] or found[2]):
+    match = _QUANTITY.fullmatch(text)
+    if match is None or not (match[1] or match[2]):
         negative = text.startswith("-") and _QUANTITY.fullmatch(text[1:])
         if negative:
             raise ValueError(f"{shown(raw)} is negative; a quantity is 0 or more")
         raise ValueError(
             f"{shown(raw)} is no quantity; write {_meant(text) or 'a number or a string like 500m or 16Gi'}"
         )
-    whole, fraction, suffix, exponent = found[1], found[2] or "", found[3] or "", found[4]
+    whole, fraction, suffix, exponent = match[1], match[2] or "", match[3] or "", match[4]
     digits = (whole + fraction).lstrip("0")
     if not digits:
         return 0
@@ -95,10 +95,10 @@ def _meant(text: str) -> str | None:
 
     GB may be meant as powers of ten or of two, so both are offered; GiB is not in doubt.
     """
-    found = _SPELLED.fullmatch(text)
-    if found is None or len(text) > _MOST_DIGITS:
+    match = _SPELLED.fullmatch(text)
+    if match is None or len(text) > _MOST_DIGITS:
         return None
-    amount, letter, binary = found[1], (found[2] or "").upper(), found[3]
+    amount, letter, binary = match[1], (match[2] or "").upper(), match[3]
     if not letter:
         return amount
     if binary:

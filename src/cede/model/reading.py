@@ -59,8 +59,8 @@ def _decoded(data: bytes | str, name: str) -> str:
         text.encode()
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8", "replace")
-        found = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
-        raise InputError([Problem(place_after(before, name), found, "save the file as UTF-8")]) from None
+        message = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
+        raise InputError([Problem(place_after(before, name), message, "save the file as UTF-8")]) from None
     except UnicodeEncodeError as error:
         raise InputError(
             [Problem(place_after(error.object[: error.start], name), "half a character is not text")]
@@ -76,14 +76,14 @@ def _read_json(text: str, name: str) -> object:
     try:
         return jiter.from_json(text.encode(), catch_duplicate_keys=True, allow_inf_nan=False, float_mode="decimal")
     except ValueError as error:
-        found = _AT.fullmatch(str(error))
-        if found is None:
+        match = _AT.fullmatch(str(error))
+        if match is None:
             raise InputError([Problem(name, _in_our_words(str(error)))]) from None
-        line, column = int(found[2]), int(found[3])
+        line, column = int(match[2]), int(match[3])
         if number := _no_number(text, line, column):
             column, message = number.start() + 1, f"{number[0]} is no JSON number; JSON has finite numbers only"
         else:
-            message = _in_our_words(found[1])
+            message = _in_our_words(match[1])
         raise InputError([Problem(f"{name}:{line}:{column}", message)]) from None
 
 

@@ -71,11 +71,11 @@ def _without(data: dict[str, Any], locs: list[Loc], dialects: Dialects, coarsely
         if len(loc) > 1 and loc[0] in sound:
             entries[str(loc[0])][int(loc[1])].append(_cut_short(loc[2:], loc[:2] in coarsely))
     broken: dict[str, dict[int, frozenset[Loc]]] = {}
-    for section, found in entries.items():
+    for section, by_index in entries.items():
         items = sound[section] = list(sound[section])
         model = part_in(ClusterFile.model_fields[section])
-        broken[section] = {index: frozenset(inner) for index, inner in found.items()}
-        for index, inner in found.items():
+        broken[section] = {index: frozenset(inner) for index, inner in by_index.items()}
+        for index, inner in by_index.items():
             items[index] = _pruned(items[index], _tree(inner), model, (section, index) not in coarsely)
             if items[index] is _GONE:
                 items[index] = {} if section == "policies" else {"name": _STAND_IN["name"]}

@@ -42,14 +42,14 @@ class Setting:
 
 def settings_told(where: str, models: Mapping[str, type[Part]]) -> Iterator[Setting]:
     """The settings of one place, of which each edition has its own model; each once, in the order of the models."""
-    found: dict[str, tuple[Means, dict[str, object]]] = {}
+    by_name: dict[str, tuple[Means, dict[str, object]]] = {}
     for edition, model in models.items():
         for key, info in model.model_fields.items():
             mark = _mark(info)
             if mark is not None and (not mark.only or edition in mark.only):
-                _, defaults = found.setdefault(info.alias or key, (mark, {}))
+                _, defaults = by_name.setdefault(info.alias or key, (mark, {}))
                 defaults[edition] = _default(info)
-    for name, (mark, defaults) in sorted(found.items(), key=lambda one: not one[1][0].first):
+    for name, (mark, defaults) in sorted(by_name.items(), key=lambda one: not one[1][0].first):
         yield Setting(name, where, defaults, mark.meaning)
 
 

@@ -86,16 +86,16 @@ class _Reading:
         return token == "%true" if token.startswith("%") else token
 
     def _peek(self) -> str | None:
-        found = _TOKEN.match(self.text, self.at)
-        if found is not None:
-            return found[1] or found[2] or found[3]
+        match = _TOKEN.match(self.text, self.at)
+        if match is not None:
+            return match[1] or match[2] or match[3]
         if self._place() == len(self.text):
             return None
         raise self._wrong("this stands for nothing; a formula has tags, & | ! ( ), %true and %false")
 
     def _next(self) -> None:
-        found = _TOKEN.match(self.text, self.at)
-        self.at = len(self.text) if found is None else found.end()
+        match = _TOKEN.match(self.text, self.at)
+        self.at = len(self.text) if match is None else match.end()
 
     def _place(self) -> int:
         """Where the next token begins."""
@@ -116,5 +116,5 @@ def _holds(formula: _Node, tags: Collection[str]) -> bool:
     sign, parts = formula
     if sign == "!":
         return not _holds(parts[0], tags)
-    found = (_holds(part, tags) for part in parts)
-    return all(found) if sign == "&" else any(found)
+    held = (_holds(part, tags) for part in parts)
+    return all(held) if sign == "&" else any(held)

@@ -59,15 +59,15 @@ def parse_duration(raw: object) -> int:
             raise ValueError(f"{shown(raw)} is negative; a duration is 0 or more")
         return _bounded(raw * SECOND, raw)
     if isinstance(raw, str):
-        found = _parsed.get(raw)
-        if found is None:
-            found = _bounded(length := _parse_lengths(raw), raw)
+        us = _parsed.get(raw)
+        if us is None:
+            us = _bounded(length := _parse_lengths(raw), raw)
             if length > LONGEST:
-                return found
+                return us
             if len(_parsed) >= _MOST_PARSED:
                 _parsed.clear()
-            _parsed[raw] = found
-        return found
+            _parsed[raw] = us
+        return us
     if isinstance(raw, float | Decimal):
         duration = _microseconds(raw, _TOO_LONG)
         if raw < 0:
@@ -122,10 +122,10 @@ def _microseconds(raw: float | Decimal, bounds: str) -> int:
 
 
 def _parse_instant(text: str) -> Instant:
-    found = _INSTANT.fullmatch(text)
-    if found is None:
+    match = _INSTANT.fullmatch(text)
+    if match is None:
         raise ValueError(f"{shown(text)} is no time; write a number of seconds or RFC 3339 like 2026-01-31T12:00:00Z")
-    day, minute, second, fraction, zone = found.groups()
+    day, minute, second, fraction, zone = match.groups()
     if zone[1:3] > "23" or zone[4:] > "59":
         raise ValueError(f"{shown(text)} is no time: no zone is {zone} from UTC")
     leap = second == "60"
@@ -144,11 +144,11 @@ def _parse_instant(text: str) -> Instant:
 
 
 def _parse_lengths(text: str) -> int:
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise ValueError(f"{shown(text)} is no duration; write a number of seconds or a string like 30s, 10m, 1h30m")
     total = Decimal(0)
-    for part, unit_s in zip(found.groups(), (3600, 60, 1), strict=True):
+    for part, unit_s in zip(match.groups(), (3600, 60, 1), strict=True):
         if part:
             number = Decimal(part)
             if number >= LIMIT_S:

@@ -116,22 +116,22 @@ def parse_object(raw: object) -> dict[str, Any]:
     """An object of any keys, as plain JSON values; an InputError says which value is none."""
     if not isinstance(raw, dict):
         raise ValueError(f"{shown(raw)} is no object")
-    found, problems = plain_parts(raw)
+    plain, problems = plain_parts(raw)
     if problems:
         raise InputError(problems)
-    return found
+    return plain
 
 
 def plain_parts(raw: dict[Any, Any]) -> tuple[dict[str, Any], list[Problem]]:
     """Those keys of an object whose values are plain JSON, and what is wrong with the others."""
     problems = _keys_that_are_no_text(raw, ())
-    found: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     for key, item in raw.items():
         before = len(problems)
         value = _plain(item, (key,), problems) if isinstance(key, str) else None
         if isinstance(key, str) and len(problems) == before:
-            found[key] = value
-    return found, problems
+            plain[key] = value
+    return plain, problems
 
 
 def _keys_that_are_no_text(raw: dict[Any, Any], loc: Loc) -> list[Problem]:

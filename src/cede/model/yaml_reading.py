@@ -45,8 +45,8 @@ def plain_scalar(text: str) -> Scalar:
             return Decimal(text)
         except InvalidOperation:
             raise ValueError(f"{shown(text)} is a number too large to be read") from None
-    if found := _NOT_FINITE.fullmatch(text):
-        return Decimal("NaN" if found[3] else f"{found[1]}Infinity")
+    if match := _NOT_FINITE.fullmatch(text):
+        return Decimal("NaN" if match[3] else f"{match[1]}Infinity")
     return text
 
 
@@ -236,14 +236,14 @@ class _Builder:
         self._put(event, frame.value, frame.size, frame.height, already_counted=True)
 
     def _alias(self, event: Any) -> None:
-        found = self.anchors.get(event.anchor)
+        anchored = self.anchors.get(event.anchor)
         if any(frame.anchor == event.anchor for frame in self.stack):
             raise self._wrong(event, f"*{event.anchor} stands within itself")
-        if found is None:
+        if anchored is None:
             raise self._wrong(event, f"no anchor is called &{event.anchor}")
-        if len(self.stack) + found.height > DEEPEST:
+        if len(self.stack) + anchored.height > DEEPEST:
             raise self._wrong(event, f"nested more than {DEEPEST} deep")
-        self._put(event, found.value, found.size, found.height)
+        self._put(event, anchored.value, anchored.size, anchored.height)
 
     def _at_key(self) -> bool:
         frame = self.stack[-1]

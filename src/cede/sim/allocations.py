@@ -99,13 +99,13 @@ def _apart(trace: Trace, nodes: Sequence[Node], queues: Sequence[Queue], there: 
     known: dict[tuple[int, int], bool] = {}
 
     def parts(shape: int, where: int) -> bool:
-        found = known.get((shape, where))
-        if found is None:
+        apart = known.get((shape, where))
+        if apart is None:
             asked, among = trace.shapes[shape], rooms[where]
-            found = known[shape, where] = (
+            apart = known[shape, where] = (
                 asked.members > 1 and not _fits(asked, asked.members, among) and _fits(asked, 1, among)
             )
-        return found
+        return apart
 
     shapes = trace.jobs["shape"].to_list()
     return [
@@ -136,7 +136,7 @@ def by_job(tables: Mapping[str, pl.DataFrame], made: Allocations) -> dict[str, p
     number = pl.Series(made.number, dtype=pl.Int32())
     number = number.set(number == 0, None)
     names = tables["jobs"]["name"]
-    found = dict(tables)
+    converted = dict(tables)
     for name in ("attempts", "holds", "decisions", "victims"):
         frame = tables[name]
         columns = {"job": job.gather(frame["job"]), "allocation": number.gather(frame["job"])}
@@ -144,9 +144,9 @@ def by_job(tables: Mapping[str, pl.DataFrame], made: Allocations) -> dict[str, p
             columns["workload"] = names.gather(frame["job"])
             taken = [None if own is None else [made.job[one] for one in own] for own in frame["victims"].to_list()]
             columns["victims"] = pl.Series(taken, dtype=pl.List(pl.UInt32()))
-        found[name] = frame.with_columns(**columns)
-    found["jobs"] = _jobs(tables["jobs"], job, made)
-    return found
+        converted[name] = frame.with_columns(**columns)
+    converted["jobs"] = _jobs(tables["jobs"], job, made)
+    return converted
 
 
 def _jobs(workloads: pl.DataFrame, job: pl.Series, made: Allocations) -> pl.DataFrame:
@@ -170,7 +170,7 @@ def _jobs(workloads: pl.DataFrame, job: pl.Series, made: Allocations) -> pl.Data
         .otherwise(pl.coalesce(badly, pl.lit("failed")))
     )
     same = [name for name in JOBS if name not in (*COUNTED, "job", "name", "shape", "members")]
-    found = (
+    grouped = (
         workloads.with_columns(job=job)
         .group_by("job", maintain_order=True)
         .agg(
@@ -185,7 +185,7 @@ def _jobs(workloads: pl.DataFrame, job: pl.Series, made: Allocations) -> pl.Data
     )
     jobs = made.jobs.jobs
     members = [shape.members for shape in made.jobs.shapes]
-    named = found.with_columns(
+    named = grouped.with_columns(
         name=jobs["name"],
         shape=jobs["shape"],
         members=pl.Series([members[shape] for shape in jobs["shape"].to_list()], dtype=pl.Int32()),

@@ -119,10 +119,10 @@ def table(runs: Sequence[Run]) -> Compared:
     for run in runs:
         if len(run.results) != len(run.seeds):
             raise ValueError(f"{run.label} has {len(run.results)} results for {len(run.seeds)} seeds")
-    found = [
+    every_row = [
         Row(by, group, measure, _cells(runs, by, group, measure)) for by, group in _groups(runs) for measure in MEASURES
     ]
-    rows = tuple(row for row in found if any(cell.value is not None for cell in row.cells))
+    rows = tuple(row for row in every_row if any(cell.value is not None for cell in row.cells))
     repeats = min((len(run.results) for run in runs), default=0)
     return Compared(runs, rows, repeats, _stated(runs, repeats))
 
@@ -204,7 +204,7 @@ def _against(
     """The cells of a row with their distance from the best, and marks where there are repeats enough for them."""
     pairs = {label: [own[seed] - against[seed] for seed in own if seed in against] for label, own in each.items()}
     others = {label for label in known if not _equal(known[label], best) and len(pairs[label]) >= LEAST}
-    chances = {label: found for label in others if (found := chance(pairs[label])) is not None}
+    chances = {label: probability for label in others if (probability := chance(pairs[label])) is not None}
     apart = told_apart(chances)
     marks = len(against) >= LEAST
     cells: list[Cell] = []
@@ -229,8 +229,8 @@ def _against(
 
 def _values(run: Run, by: str, group: str, key: str) -> dict[int, float]:
     """The run's number for each seed that gave one."""
-    found = {seed: one.value(key, by, group) for seed, one in zip(run.seeds, run.results, strict=True)}
-    return {seed: value for seed, value in found.items() if value is not None}
+    values = {seed: one.value(key, by, group) for seed, one in zip(run.seeds, run.results, strict=True)}
+    return {seed: value for seed, value in values.items() if value is not None}
 
 
 def _plain(values: Mapping[int, float]) -> Cell:
@@ -255,11 +255,11 @@ def _stated(runs: Sequence[Run], repeats: int) -> tuple[str, ...]:
 
 def said_by(said: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     """Each sentence once, with whose it is unless all say it."""
-    found = []
+    lines = []
     for sentence in dict.fromkeys(sentence for _, sentences in said for sentence in sentences):
         labels = [label for label, sentences in said if sentence in sentences]
-        found.append(sentence if len(labels) == len(said) else f"{', '.join(labels)}: {sentence}")
-    return found
+        lines.append(sentence if len(labels) == len(said) else f"{', '.join(labels)}: {sentence}")
+    return lines
 
 
 def _too_few(repeats: int) -> str:
@@ -387,30 +387,30 @@ def compared(
         if outcome is not None and not outcome.interrupted and (task.whole or task.variant.label in done):
             done.setdefault(task.variant.label, {})[task.choices.seed] = outcome.result
     alone = {
-        label: [measure(result, warm_up=warm_up) for result in found.values()]
-        for label, found in done.items()
+        label: [measure(result, warm_up=warm_up) for result in by_seed.values()]
+        for label, by_seed in done.items()
     }  # fmt: skip
-    judged = {label for label, found in alone.items() if undone(found) <= MOST_UNDONE}
-    common = _common({label: found for label, found in done.items() if label in judged} or done)
+    judged = {label for label, by_seed in alone.items() if undone(by_seed) <= MOST_UNDONE}
+    common = _common({label: by_seed for label, by_seed in done.items() if label in judged} or done)
     runs = []
-    for label, found in done.items():
-        first = next(iter(found.values()))
+    for label, by_seed in done.items():
+        first = next(iter(by_seed.values()))
         told = {key: value for key, value in first.settings.items() if key != "seed"}
         measured = [
-            measure(result, warm_up=warm_up, common=common.get(seed), yard=yard) for seed, result in found.items()
+            measure(result, warm_up=warm_up, common=common.get(seed), yard=yard) for seed, result in by_seed.items()
         ]
-        runs.append(Run(label, first.doctrine, told, measured, tuple(found), first.edition, judged=label in judged))
-    return table(runs), [next(iter(found.values())) for found in done.values()]
+        runs.append(Run(label, first.doctrine, told, measured, tuple(by_seed), first.edition, judged=label in judged))
+    return table(runs), [next(iter(by_seed.values())) for by_seed in done.values()]
 
 
 def _common(done: Mapping[str, Mapping[int, Result]]) -> dict[int, frozenset[str]]:
     """The names of the jobs that every one of these runs finished, by seed."""
-    found: dict[int, frozenset[str]] = {}
+    names: dict[int, frozenset[str]] = {}
     for results in done.values():
         for seed, result in results.items():
             finished = frozenset(result.jobs.filter(pl.col("state") == "completed")["name"])
-            found[seed] = found[seed] & finished if seed in found else finished
-    return found
+            names[seed] = names[seed] & finished if seed in names else finished
+    return names
 
 
 def _check_labels(variants: Sequence[Variant]) -> None:

@@ -83,17 +83,17 @@ class Entries:
             **({} if app is None else {"app": app}),
         )
 
-    def _of_file(self, job: int, found: InitialWorkloads) -> Workload:
-        values, entry = self._kinds[self._kind[job]], found.workload
+    def _of_file(self, job: int, initial: InitialWorkloads) -> Workload:
+        values, entry = self._kinds[self._kind[job]], initial.workload
         checkpoint = _checkpoint(values["checkpoint"], values["checkpoint_time"])
-        if found.saved is not None:
-            checkpoint = (checkpoint or Checkpoint()).model_copy(update={"last": self._at(found.saved)})
+        if initial.saved is not None:
+            checkpoint = (checkpoint or Checkpoint()).model_copy(update={"last": self._at(initial.saved)})
         return entry.like(
-            uid=f"{found.place:0{self._digits}}",
+            uid=f"{initial.place:0{self._digits}}",
             state="suspended" if entry.state == "suspended" else "pending",
             nodes=None,
             started=None,
-            submitted=self._at(found.submitted),
+            submitted=self._at(initial.submitted),
             checkpoint=checkpoint,
         )
 

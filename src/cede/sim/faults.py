@@ -78,25 +78,25 @@ def _listed(data: object, name: str) -> list[object]:
 
 
 def _lines(data: bytes, name: str) -> list[tuple[Loc, object]]:
-    found: list[tuple[Loc, object]] = []
+    entries: list[tuple[Loc, object]] = []
     problems = []
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
         if not line.strip():
             continue
         try:
-            found.append(((f"line {number}",), json.loads(line)))
+            entries.append(((f"line {number}",), json.loads(line)))
         except ValueError as error:
             problems.append(Problem(f"{name}:{number}", f"is no JSON: {error}"))
     if problems:
         raise InputError(problems)
-    return found
+    return entries
 
 
 def _parsed(
     entries: Iterable[tuple[str, object]], nodes: Sequence[str], begin: int, origin: int | None
 ) -> tuple[Fault, ...]:
     problems: list[Problem] = []
-    found: list[Fault] = []
+    faults: list[Fault] = []
     hints = Hints()
     for place, raw in entries:
         if not isinstance(raw, dict):
@@ -107,10 +107,10 @@ def _parsed(
         except ValidationError as error:
             problems += [_at(place, f.problem()) for f in findings_of(error, _Entry, hints)]
             continue
-        found += _faults(entry, place, nodes, begin, origin, problems)
+        faults += _faults(entry, place, nodes, begin, origin, problems)
     if problems:
         raise InputError(problems)
-    return _sorted(found)
+    return _sorted(faults)
 
 
 def _at(place: str, problem: Problem) -> Problem:
@@ -182,7 +182,7 @@ def draw_faults(
     """
     if mtbf <= 0 or mttr <= 0:
         raise InputError([Problem("mtbf" if mtbf <= 0 else "mttr", "is not above 0")])
-    found: list[Fault] = []
+    faults: list[Fault] = []
     streams = np.random.SeedSequence(seed).spawn(len(nodes))
     for name, stream in zip(sorted(nodes), streams, strict=True):
         draws = np.random.Generator(np.random.PCG64(stream))
@@ -191,10 +191,10 @@ def draw_faults(
             at += _seconds(draws.standard_exponential() * mtbf)
             if at >= end:
                 break
-            found.append(Fault(at, name, state))
+            faults.append(Fault(at, name, state))
             at += _seconds(draws.standard_exponential() * mttr)
-            found.append(Fault(at, name, "ready"))
-    return _sorted(found)
+            faults.append(Fault(at, name, "ready"))
+    return _sorted(faults)
 
 
 def _seconds(us: float) -> int:

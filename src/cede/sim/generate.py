@@ -171,8 +171,8 @@ def _weighted(weights: Mapping[int, float], uniform: Floats) -> Ints:
     """One of the values for each draw, as often as its weight says."""
     values = sorted(weights)
     bounds = np.cumsum([weights[value] for value in values])
-    found = np.searchsorted(bounds, uniform * bounds[-1], side="right")
-    return np.asarray(np.array(values, np.int64)[np.minimum(found, len(values) - 1)])
+    indices = np.searchsorted(bounds, uniform * bounds[-1], side="right")
+    return np.asarray(np.array(values, np.int64)[np.minimum(indices, len(values) - 1)])
 
 
 def _sizes(recipe: Recipe, uniform: Floats) -> Ints:

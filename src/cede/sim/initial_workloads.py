@@ -78,8 +78,8 @@ def standing(cluster: Cluster, begin: int, taken: Set[str]) -> tuple[InitialWork
         raise InputError(problems)
     shift = begin - int(document.now)
     ordered = sorted(document.workloads, key=lambda entry: (entry.uid or entry.name, entry.name))
-    found = [_standing(entry, place, shift, begin) for place, entry in enumerate(ordered)]
-    return tuple(sorted(found, key=lambda one: one.started is None))
+    workloads = [_standing(entry, place, shift, begin) for place, entry in enumerate(ordered)]
+    return tuple(sorted(workloads, key=lambda one: one.started is None))
 
 
 def _standing(entry: Workload, place: int, shift: int, begin: int) -> InitialWorkloads:
@@ -150,11 +150,11 @@ def size_of(entry: Workload, capacity: Mapping[str, int]) -> dict[str, int]:
         parts = [(part.requests, part.count) for part in entry.pod_sets]
     else:
         parts = [(entry.requests, entry.members)] if entry.requests else [(entry.usage or {}, 1)]
-    found: dict[str, int] = {}
+    size: dict[str, int] = {}
     for requests, count in parts:
         for name, nano in requests.items():
-            _add(found, {name if name in capacity else split_flavor(name)[0]: nano * count})
-    return found
+            _add(size, {name if name in capacity else split_flavor(name)[0]: nano * count})
+    return size
 
 
 def on_clock(document: ClusterFile, by: int, *, instants: bool) -> ClusterFile:

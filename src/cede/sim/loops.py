@@ -25,11 +25,11 @@ def loops_in(records: Records, allocations: Allocations | None = None) -> tuple[
             for victim in row[6]:
                 known = edges.setdefault(job[row[2]], {})
                 known[job[victim]] = known.get(job[victim], 0) + 1
-    found = []
+    sentences = []
     for part in _connected(edges):
         times = sum(count for one in part for victim, count in edges[one].items() if victim in part)
-        found.append(f"{', '.join(sorted(names[one] for one in part))} preempted each other {times} times")
-    return tuple(sorted(found))
+        sentences.append(f"{', '.join(sorted(names[one] for one in part))} preempted each other {times} times")
+    return tuple(sorted(sentences))
 
 
 def _connected(edges: dict[int, dict[int, int]]) -> list[set[int]]:
@@ -38,7 +38,7 @@ def _connected(edges: dict[int, dict[int, int]]) -> list[set[int]]:
     low: dict[int, int] = {}
     stack: list[int] = []
     on_stack: set[int] = set()
-    found: list[set[int]] = []
+    components: list[set[int]] = []
     for root in sorted(edges):
         if root in order:
             continue
@@ -59,7 +59,7 @@ def _connected(edges: dict[int, dict[int, int]]) -> list[set[int]]:
                         part.add(member := stack.pop())
                         on_stack.discard(member)
                     if len(part) > 1:
-                        found.append(part)
+                        components.append(part)
             elif target not in order:
                 order[target] = low[target] = len(order)
                 stack.append(target)
@@ -67,7 +67,7 @@ def _connected(edges: dict[int, dict[int, int]]) -> list[set[int]]:
                 walk.append((target, iter(sorted(edges.get(target, ())))))
             elif target in on_stack:
                 low[job] = min(low[job], order[target])
-    return found
+    return components
 
 
 _WHAT = {

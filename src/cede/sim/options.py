@@ -160,8 +160,8 @@ class _Spans:
             return None
 
     def us(self, name: str, raw: Span, default: int) -> int:
-        found = self.maybe(name, raw)
-        return default if found is None else found
+        length = self.maybe(name, raw)
+        return default if length is None else length
 
     def moment(self, name: str, raw: Span, begin: int, origin: int | None) -> int | None:
         try:

@@ -37,13 +37,13 @@ def chance(differences: Sequence[float]) -> float | None:
 
 def told_apart(chances: Mapping[str, float], level: float = LEVEL) -> frozenset[str]:
     """Those of several comparisons in which chance is ruled out, so that all of them together are wrong this rarely."""
-    found = set()
+    apart = set()
     ordered = sorted(chances, key=lambda name: (chances[name], name))
     for place, name in enumerate(ordered):
         if chances[name] > level / (len(ordered) - place):
             break
-        found.add(name)
-    return frozenset(found)
+        apart.add(name)
+    return frozenset(apart)
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
@@ -54,17 +54,17 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
         return 1.0 - incomplete_beta(b, a, 1.0 - x)
     front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
     c, d = 1.0, 1.0 / _apart(1.0 - (a + b) * x / (a + 1))
-    found = d
+    fraction = d
     for step in range(1, _STEPS):
         even = step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step))
         odd = -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1))
         for term in (even, odd):
             d = 1.0 / _apart(1.0 + term * d)
             c = _apart(1.0 + term / c)
-            found *= c * d
+            fraction *= c * d
         if isclose(c * d, 1.0, rel_tol=1e-14):
             break
-    return front * found
+    return front * fraction
 
 
 def _apart(value: float) -> float:

@@ -38,10 +38,10 @@ def _weights(least: int | None = None) -> Reads:
         if not isinstance(raw, Mapping) or not raw:
             raise ValueError("is no object of values and weights, as {1: 0.9, 8: 0.1}")
         # Keys are text where they were typed.
-        found = {value(plain_scalar(key) if isinstance(key, str) else key): weight(one) for key, one in raw.items()}
-        if not sum(found.values()) > 0:
+        weights = {value(plain_scalar(key) if isinstance(key, str) else key): weight(one) for key, one in raw.items()}
+        if not sum(weights.values()) > 0:
             raise ValueError("gives no value a chance")
-        return found
+        return weights
 
     return Reads(parse, {"type": "object"})
 
@@ -173,13 +173,13 @@ def recipe(name: str, **given: Any) -> Recipe:
 
 def parse_settings(texts: list[str]) -> dict[str, Any]:
     """What `--set key=value` says, as plain data; `{...}` and lists as in YAML."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for text in texts:
         key, is_set, value = text.partition("=")
         if not is_set:
             raise InputError([Problem(f"--set {text}", "gives no value; write key=value")])
-        found[key.strip()] = read_value(value, name=f"--set {key.strip()}", keys_as_text=True)
-    return found
+        settings[key.strip()] = read_value(value, name=f"--set {key.strip()}", keys_as_text=True)
+    return settings
 
 
 def shown_value(key: str, value: Any) -> Any:

@@ -30,8 +30,8 @@ PACKED = Struct(f"{len(ATTEMPTS)}q").pack
 
 
 def _times(times: array[int]) -> pl.Series:
-    found = pl.Series(np.frombuffer(times, np.int64), dtype=pl.Int64)
-    return found.set(found == NOT_YET, None)
+    column = pl.Series(np.frombuffer(times, np.int64), dtype=pl.Int64)
+    return column.set(column == NOT_YET, None)
 
 
 class Records:
@@ -291,7 +291,7 @@ class Records:
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table of a result, by its name there; told by job."""
-        found = {
+        tables = {
             "jobs": self.jobs_table(),
             "attempts": self._attempts_table(),
             "holds": pl.DataFrame([row for row in self.holds if row[0] is not None], HOLDS, orient="row"),
@@ -299,4 +299,4 @@ class Records:
             "victims": pl.DataFrame(self.victims, VICTIMS, orient="row"),
             "outages": pl.DataFrame(self.outages, OUTAGES, orient="row"),
         }
-        return found if self._allocations is None else by_job(found, self._allocations)
+        return tables if self._allocations is None else by_job(tables, self._allocations)

@@ -67,17 +67,17 @@ class Replay:
         self.machine.tells_saves = self._saves
         self._there = len(there)
         now = self.begin + self.origin
-        found = [(job, one) for job, one in enumerate(there) if one.started is not None]
+        running = [(job, one) for job, one in enumerate(there) if one.started is not None]
         self.driver = Driver.restore(
             on_clock(document, now - int(document.now), instants=origin is not None),
             now,
-            [one.record(entries.entry(job), entries.terms(job), self.origin) for job, one in found],
+            [one.record(entries.entry(job), entries.terms(job), self.origin) for job, one in running],
             ways=ways,
         )
-        for job, one in found:
+        for job, one in running:
             assert one.started is not None, "it runs"
             self.machine.find(job, one.started, one.kept)
-        self._next = len(found)
+        self._next = len(running)
         self._fault = 0
         self._total = len(records.names)
         self._wakes_at: int | None = None

@@ -15,13 +15,13 @@ _NO_SPAN = "is no length of time; write a number of seconds or a string like 2d,
 
 def parse_span(raw: object) -> int:
     """A length of time in microseconds; as every duration, and days may stand before the hours."""
-    found = _DAYS.fullmatch(raw) if isinstance(raw, str) else None
-    if found is None:
+    match = _DAYS.fullmatch(raw) if isinstance(raw, str) else None
+    if match is None:
         if isinstance(raw, str) and not _is_number(raw):
             return _duration(raw)
         return parse_duration(float(raw) if isinstance(raw, str) else raw)
-    days = int(found[1][:12])
-    length = days * DAY_S * SECOND + (_duration(found[2]) if found[2] else 0)
+    days = int(match[1][:12])
+    length = days * DAY_S * SECOND + (_duration(match[2]) if match[2] else 0)
     if length > LONGEST:
         raise ValueError(f"{shown(raw)} is out of range; the longest duration is 100 years, which is 36525d")
     return length

@@ -234,8 +234,8 @@ def _price(compared: Compared, winner: str) -> str:
 def _jobs(compared: Compared, row: Row, place: int) -> float:
     """How many jobs the group of this row has; one where nothing is told of that."""
     own = (one for one in compared.rows if (one.measure.key, one.by, one.group) == ("jobs", row.by, row.group))
-    found = next(own, None)
-    return 1.0 if found is None else found.cells[place].value or 1.0
+    count_row = next(own, None)
+    return 1.0 if count_row is None else count_row.cells[place].value or 1.0
 
 
 def _best(compared: Compared, row: Row) -> tuple[str, float] | None:

@@ -51,8 +51,8 @@ def _code(file: FileDescriptorProto) -> str:
     text += "DESCRIPTOR = descriptor_pool.Default().AddSerializedFile(\n    bytes.fromhex(\n"
     text += "".join(lines) + "    )\n)\n\n"
     for message in file.message_type:
-        found = f'DESCRIPTOR.message_types_by_name["{message.name}"]'
-        text += f"{message.name} = message_factory.GetMessageClass({found})\n"
+        descriptor = f'DESCRIPTOR.message_types_by_name["{message.name}"]'
+        text += f"{message.name} = message_factory.GetMessageClass({descriptor})\n"
     return text
 
 

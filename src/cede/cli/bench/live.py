@@ -70,10 +70,10 @@ def _gangs(here: Served, rounds: int) -> dict[str, Any]:
         here.running(victim)
         began = time.time()
         here.client.submit(["sleep", "1000"], name=gang, priority=90, **asks)
-        found = here.running(gang)
-        whole.append(_instant(found["began"]) - began)
+        gang_job = here.running(gang)
+        whole.append(_instant(gang_job["began"]) - began)
         held = next(e for e in here.client.events(follow=False, workload=gang) if e["signal"] == "hold")
-        from_decision.append(_instant(found["began"]) - _instant(held["at"]))
+        from_decision.append(_instant(gang_job["began"]) - _instant(held["at"]))
         here.client.cancel(gang)
         here.client.wait(gang, timeout=30)
     return {"rounds": rounds, "start": _spread(whole), "decision_to_start": _spread(from_decision), "bars": GANG_BARS}
@@ -119,10 +119,10 @@ def _burst(here: Served, jobs: int) -> dict[str, Any]:
         list(pool.map(submit, range(jobs)))
     submitted = time.perf_counter() - began
     ended = _all_ended(here, "burst-")
-    found = [job for job in here.client.jobs() if job["name"] in at]
-    starts = [_instant(job["began"]) - at[job["name"]] for job in found if job["began"]]
+    burst = [job for job in here.client.jobs() if job["name"] in at]
+    starts = [_instant(job["began"]) - at[job["name"]] for job in burst if job["began"]]
     first = min(at.values())
-    last = max(_instant(job["began"]) for job in found if job["began"])
+    last = max(_instant(job["began"]) for job in burst if job["began"])
     return {
         "jobs": jobs,
         "submissions_s": jobs / submitted,

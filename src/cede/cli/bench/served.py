@@ -48,10 +48,10 @@ class Served:
 
     def running(self, name: str) -> Workload:
         """The workload once it runs; an error that says why if it does not."""
-        found = self.client.wait(name, timeout=60, states=("running", *FINAL))
-        if found["state"] != "running":
-            raise CedeError(f"{name} is {found['state']}: {found['why']}")
-        return found
+        workload = self.client.wait(name, timeout=60, states=("running", *FINAL))
+        if workload["state"] != "running":
+            raise CedeError(f"{name} is {workload['state']}: {workload['why']}")
+        return workload
 
 
 def account() -> str:

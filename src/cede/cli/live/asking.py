@@ -30,21 +30,21 @@ def ask_each(
     from cede.cli.output import console, emit_json
     from cede.live.client import ClientError
 
-    found: list[Workload] = []
+    jobs: list[Workload] = []
     refused: list[CedeError] = []
     with connected(*server) as client:
         for name in dict.fromkeys(names):
             try:
-                found.append(ask(client, name))
+                jobs.append(ask(client, name))
             except ClientError as error:
                 if error.status == 0:
                     raise
                 refused.append(explained(error, client))
     if json:
-        emit_json(found)
+        emit_json(jobs)
     else:
         out = console()
-        for job in found:
+        for job in jobs:
             out.print(line(job))
     if refused:
         raise _together(refused)

@@ -42,19 +42,19 @@ def audit(
     with connected(url, token, data) as client:
         if verify:
             raise typer.Exit(_verified(client, json=json))
-        found = list(deque(client.audit(by=by, about=about), maxlen=tail))
+        records = list(deque(client.audit(by=by, about=about), maxlen=tail))
     if json:
-        emit_json(found)
+        emit_json(records)
         return
     out = console()
-    if not found:
+    if not records:
         out.print(text("Nobody asked for anything."))
         return
     at = now()
     made = table(
         ("when", {"no_wrap": True, "justify": "right"}), "who", ("what", {"no_wrap": True}), "about", ("", {"ratio": 1})
     )
-    for one in found:
+    for one in records:
         refused = "" if one["allowed"] else f"refused [{one['rule']}] "
         made.add_row(
             ago(one["at"], at),
@@ -70,16 +70,16 @@ def _verified(client: Client, *, json: bool) -> int:
     """Says whether the trail is as it was written; the exit code."""
     from cede.cli.output import console, emit_json, text
 
-    found = client.audit_chain()
+    chain = client.audit_chain()
     if json:
-        emit_json(found)
-    elif found["intact"]:
-        records = "1 record" if found["records"] == 1 else f"{found['records']} records"
-        console().print(text(f"{records}, each as it was written. The last has the hash {found['head']}"))
-        if found["decisions"]:
-            decisions = "1 decision" if found["decisions"] == 1 else f"{found['decisions']} decisions"
-            told = f"{decisions} with their victims, the same. The last has the hash {found['decision_head']}"
+        emit_json(chain)
+    elif chain["intact"]:
+        records = "1 record" if chain["records"] == 1 else f"{chain['records']} records"
+        console().print(text(f"{records}, each as it was written. The last has the hash {chain['head']}"))
+        if chain["decisions"]:
+            decisions = "1 decision" if chain["decisions"] == 1 else f"{chain['decisions']} decisions"
+            told = f"{decisions} with their victims, the same. The last has the hash {chain['decision_head']}"
             console().print(text(told))
     else:
-        console().print(text(f"broken at {found['what']} {found['broken']}: ", "bold red") + text(found["why"]))
-    return 0 if found["intact"] else 1
+        console().print(text(f"broken at {chain['what']} {chain['broken']}: ", "bold red") + text(chain["why"]))
+    return 0 if chain["intact"] else 1

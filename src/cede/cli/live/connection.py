@@ -103,11 +103,11 @@ def _nearest(error: ClientError, client: Client) -> str | None:
     """The name that was perhaps meant."""
     from cede.live.client import ClientError as Refused
 
-    found = NAMED.search(error.detail)
-    if found is None:
+    match = NAMED.search(error.detail)
+    if match is None:
         return None
     with suppress(Refused):
-        if found["what"] == "node":
-            return did_you_mean(found["name"], [node["name"] for node in client.nodes()])
-        return did_you_mean(found["name"], [job["name"] for job in client.jobs(limit=MOST_NAMES)])
+        if match["what"] == "node":
+            return did_you_mean(match["name"], [node["name"] for node in client.nodes()])
+        return did_you_mean(match["name"], [job["name"] for job in client.jobs(limit=MOST_NAMES)])
     return None

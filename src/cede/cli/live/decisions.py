@@ -52,11 +52,11 @@ def decisions(
         raise InputError([Problem("--certify", "of which decision?", "give its number")])
     with connected(url, token, data, _option) as client:
         if number is None:
-            found = list(deque(client.decisions(workload=about), maxlen=tail))
+            decisions = list(deque(client.decisions(workload=about), maxlen=tail))
             if json:
-                emit_json(found)
+                emit_json(decisions)
             else:
-                _print_list(console(), found)
+                _print_list(console(), decisions)
             return
         if cluster:
             from cede.cli.yaml_writing import as_yaml, with_units
@@ -76,17 +76,17 @@ def _option(place: str) -> str:
     return "--certify" if place == "certify" else place
 
 
-def _print_list(out: Console, found: Sequence[Decision]) -> None:
+def _print_list(out: Console, decisions: Sequence[Decision]) -> None:
     from cede.cli.live.shown import now, since
     from cede.cli.live.story import decided
     from cede.cli.output import table, text
 
-    if not found:
+    if not decisions:
         out.print(text("Nothing was decided yet."))
         return
     at = now()
     made = table(("number", {"justify": "right"}), ("ago", {"justify": "right", "no_wrap": True}), "what", "why")
-    for one in found:
+    for one in decisions:
         made.add_row(
             str(one["number"]),
             since(one["at"], at),

@@ -159,15 +159,15 @@ def missed(
     ended: dict[str, str], states: Sequence[str], saved: int | None, resumed: int | None, told: bool
 ) -> list[str]:
     """What should have happened and did not."""
-    found = [f"{name} is {state}, not completed" for name, state in ended.items() if state != "completed"]
-    found += [f"{VICTIM} was never {state}" for state in ("checkpointing", "suspended") if state not in states]
+    problems = [f"{name} is {state}, not completed" for name, state in ended.items() if state != "completed"]
+    problems += [f"{VICTIM} was never {state}" for state in ("checkpointing", "suspended") if state not in states]
     if states.count("running") < 2:
-        found.append(f"{VICTIM} did not run again")
+        problems.append(f"{VICTIM} did not run again")
     if not told:
-        found.append(f"{VICTIM} was not told that it resumes")
+        problems.append(f"{VICTIM} was not told that it resumes")
     if saved is None or saved != resumed:
-        found.append(f"{VICTIM} saved {saved} and resumed from {resumed}")
-    return found
+        problems.append(f"{VICTIM} saved {saved} and resumed from {resumed}")
+    return problems
 
 
 def _submit(
@@ -204,7 +204,7 @@ def _log(server: DemoServer, attempt: int) -> str:
 
 
 def _last(pattern: re.Pattern[str], log: str) -> int | None:
-    found = pattern.findall(log)
-    if not found:
+    matches = pattern.findall(log)
+    if not matches:
         return None
-    return int(found[-1][0] if isinstance(found[-1], tuple) else found[-1])
+    return int(matches[-1][0] if isinstance(matches[-1], tuple) else matches[-1])

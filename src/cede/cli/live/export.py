@@ -43,8 +43,8 @@ def export(
         now = client.server()["now"]
     trace = served_trace(jobs, events, nodes, now)
     write(trace, Path(out))
-    found = summary(trace)
+    figures = summary(trace)
     if json:
-        emit_json(found)
+        emit_json(figures)
     else:
-        print_summary(console(), found)
+        print_summary(console(), figures)

@@ -26,8 +26,8 @@ def nodes(ctx: typer.Context, json: Json = False, url: Url = None, token: Token 
         ctx.obj = (json, url, token, data)
         return
     with connected(url, token, data) as client:
-        found = client.nodes()
-    _print(found, json=json)
+        nodes = client.nodes()
+    _print(nodes, json=json)
 
 
 @app.command(epilog=EXAMPLE)
@@ -71,19 +71,19 @@ def _given(
     return json or above[0], url or above[1], token or above[2], data or above[3]
 
 
-def _print(found: list[Node], *, json: bool) -> None:
+def _print(nodes: list[Node], *, json: bool) -> None:
     from cede.cli.live.nodes_view import LEGEND, left_out, nodes_table
     from cede.cli.output import console, emit_json, text
 
     if json:
-        emit_json(found)
+        emit_json(nodes)
         return
     out = console()
-    if not found:
+    if not nodes:
         out.print(text("There are no nodes: only quota is decided."))
         return
-    out.print(nodes_table(found, out.width))
+    out.print(nodes_table(nodes, out.width))
     out.print()
-    if lacking := left_out(found, out.width):
+    if lacking := left_out(nodes, out.width):
         out.print(text(f"no room for {', '.join(lacking)}: a wider terminal or --json shows them", "dim"))
     out.print(text(LEGEND, "dim"))

@@ -100,9 +100,9 @@ def layout_of(nodes: Sequence[Node], width: int, title: str = "node") -> Layout:
     bars = BARS if width >= WIDE else BARS[1:]
     for count in range(len(beside), -1, -1):
         for cells in bars[:-2] if count else bars:
-            found = made((*needed, *beside[:count]), cells, NAMES[0])
-            if found.who >= WHO:
-                return found
+            layout = made((*needed, *beside[:count]), cells, NAMES[0])
+            if layout.who >= WHO:
+                return layout
     tight = [made(needed, 0, name) for name in NAMES]
     return next((one for one in tight if one.who >= WHO), tight[-1])
 
@@ -188,8 +188,8 @@ def _count(count: int, style: str) -> Text:
     return text(str(count), style if count else "dim")
 
 
-def _limits(found: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {amount(name, raw)}" for name, raw in found.items()) or NOTHING
+def _limits(limits: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {amount(name, raw)}" for name, raw in limits.items()) or NOTHING
 
 
 def tree_order(queues: Sequence[Queue]) -> list[tuple[int, Queue]]:
@@ -209,9 +209,9 @@ def tree_order(queues: Sequence[Queue]) -> list[tuple[int, Queue]]:
 
 def resources_of(capacities: Iterable[Mapping[str, Any]]) -> list[str]:
     """Every resource there is, those that people look for first."""
-    found = {name for capacity in capacities for name in capacity}
-    first = [name for name in FIRST if name in found]
-    return first + sorted(found - set(first), key=lambda name: (not is_key(name), name))
+    names = {name for capacity in capacities for name in capacity}
+    first = [name for name in FIRST if name in names]
+    return first + sorted(names - set(first), key=lambda name: (not is_key(name), name))
 
 
 def _table(bare: bool) -> Table:

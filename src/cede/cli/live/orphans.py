@@ -28,52 +28,52 @@ def orphans() -> None:
 def list_(json: Json = False, url: Url = None, token: Token = None, data: Data = None) -> None:
     """List work without a record, and say what the store has lost."""
     with connected(url, token, data) as client:
-        found = client.orphans()
-    _show(found, json=json)
+        orphans = client.orphans()
+    _show(orphans, json=json)
 
 
 @app.command(epilog=example("cede orphans end train-7"))
 def end(name: Name, json: Json = False, url: Url = None, token: Token = None, data: Data = None) -> None:
     """Kill all processes of work without a record; its files stay."""
     with connected(url, token, data) as client:
-        found = client.end_orphan(name)
-    _show(found, json=json)
+        orphans = client.end_orphan(name)
+    _show(orphans, json=json)
 
 
 @app.command(epilog=example("cede orphans forget train-7"))
 def forget(name: Name, json: Json = False, url: Url = None, token: Token = None, data: Data = None) -> None:
     """Delete the logs and checkpoints of work without a record; its name is free then."""
     with connected(url, token, data) as client:
-        found = client.forget_orphan(name)
-    _show(found, json=json)
+        orphans = client.forget_orphan(name)
+    _show(orphans, json=json)
 
 
 @app.command(epilog=example("cede orphans acknowledge"))
 def acknowledge(json: Json = False, url: Url = None, token: Token = None, data: Data = None) -> None:
     """Say that you know what the store has lost: health does not tell of it any more."""
     with connected(url, token, data) as client:
-        found = client.acknowledge_loss()
-    _show(found, json=json)
+        orphans = client.acknowledge_loss()
+    _show(orphans, json=json)
 
 
-def _show(found: OrphanList, *, json: bool) -> None:
+def _show(orphans: OrphanList, *, json: bool) -> None:
     from cede.cli.live.shown import ago, maybe, now
     from cede.cli.output import console, emit_json, listed, table, text
 
     if json:
-        emit_json(found)
+        emit_json(orphans)
         return
     out = console()
-    if found["loss"]:
-        out.print(text(found["loss"], "bold red"))
-    if not found["orphans"]:
+    if orphans["loss"]:
+        out.print(text(orphans["loss"], "bold red"))
+    if not orphans["orphans"]:
         out.print(text("Every attempt has its record."))
         return
     at = now()
     made = table(
         ("name", {"no_wrap": True}), ("attempt", {"justify": "right"}), "state", "on", "began", ("why", {"ratio": 1})
     )
-    for one in found["orphans"]:
+    for one in orphans["orphans"]:
         made.add_row(
             text(one["name"], "bold"),
             str(one["attempt"]),

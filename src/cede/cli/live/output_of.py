@@ -66,10 +66,10 @@ def lines_of_all(
     """
     if not follow:
         limit = min(MOST_PAGE, max(LEAST_PAGE, MOST_AT_ONCE // members))
-        found = [
+        pieces = [
             _of_member(client.output(name, attempt=attempt, member=one, limit=limit), one) for one in range(members)
         ]
-        yield from _whole_lines(heapq.merge(*found, key=lambda one: one[1].at), streams)
+        yield from _whole_lines(heapq.merge(*pieces, key=lambda one: one[1].at), streams)
         return
     for one in attempts(client, name) if attempt is None else (attempt,):
         yield from _whole_lines(_as_they_come(client, name, members, one), streams)
@@ -80,8 +80,8 @@ def prefixed(line: Line, members: int) -> bytes:
     return b"[%s] %s\n" % (str(line.member).rjust(len(str(members - 1))).encode(), line.data)
 
 
-def _of_member(found: Iterator[Piece], member: int) -> Iterator[tuple[int, Piece]]:
-    return ((member, piece) for piece in found)
+def _of_member(pieces: Iterator[Piece], member: int) -> Iterator[tuple[int, Piece]]:
+    return ((member, piece) for piece in pieces)
 
 
 def _as_they_come(client: Client, name: str, members: int, attempt: int) -> Iterator[tuple[int, Piece]]:
@@ -101,9 +101,9 @@ def _as_they_come(client: Client, name: str, members: int, attempt: int) -> Iter
             time.sleep(pause_s)
 
 
-def _whole_lines(found: Iterable[tuple[int, Piece]], streams: Collection[str]) -> Iterator[Line]:
+def _whole_lines(pieces: Iterable[tuple[int, Piece]], streams: Collection[str]) -> Iterator[Line]:
     begun: dict[tuple[int, str], bytes] = {}
-    for member, piece in found:
+    for member, piece in pieces:
         if piece.stream in streams:
             *whole, rest = (begun.pop((member, piece.stream), b"") + piece.data).split(b"\n")
             yield from (Line(member, piece.stream, line) for line in whole)
@@ -187,5 +187,5 @@ class _Lines:
         self._kept.extend(line + b"\n" for line in whole)
 
     def lines(self) -> Iterator[bytes]:
-        found = [*self._kept, *([self._open] if self._open else [])]
-        yield from found[max(0, len(found) - self._count) :]
+        lines = [*self._kept, *([self._open] if self._open else [])]
+        yield from lines[max(0, len(lines) - self._count) :]

@@ -58,9 +58,9 @@ def ps(
         else:
             from cede.cli.live.workloads_view import print_workloads
 
-            found = look(limit + 1)  # whether there is one more
-            more = len(found) > limit
-            print_workloads(console(), found[:limit], everything=every or bool(state), more=more)
+            jobs = look(limit + 1)  # whether there is one more
+            more = len(jobs) > limit
+            print_workloads(console(), jobs[:limit], everything=every or bool(state), more=more)
 
 
 def _wanted(state: list[str] | None, every: bool) -> list[str]:
@@ -84,8 +84,8 @@ def _watch(client: Client, look: Callable[[], list[Workload]]) -> None:
     from cede.cli.live.workloads_view import workloads_table
     from cede.cli.output import text
 
-    def draw(found: list[Workload], width: int, height: int, problem: str) -> Group:
+    def draw(jobs: list[Workload], width: int, height: int, problem: str) -> Group:
         foot = text(problem, "bold red") if problem else text("q ends", "dim")
-        return Group(workloads_table(found, width, most=max(1, height - 3)), foot)
+        return Group(workloads_table(jobs, width, most=max(1, height - 3)), foot)
 
     watched(client, look, draw)

@@ -16,11 +16,11 @@ def queues(json: Json = False, url: Url = None, token: Token = None, data: Data 
     from cede.cli.output import console, emit_json, text
 
     with connected(url, token, data) as client:
-        found = client.queues()
+        queues = client.queues()
     if json:
-        emit_json(found)
+        emit_json(queues)
         return
     from cede.cli.live.nodes_view import queues_table, tree_order
 
     out = console()
-    out.print(queues_table(tree_order(found)) if found else text("There are no queues."))
+    out.print(queues_table(tree_order(queues)) if queues else text("There are no queues."))

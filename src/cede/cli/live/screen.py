@@ -72,9 +72,9 @@ def watched(
     from rich.live import Live
 
     out = Console(highlight=False, markup=False, emoji=False)
-    found, problem = look(), ""
+    view, problem = look(), ""
     if not out.is_terminal:
-        out.print(draw(found, out.width, out.height, problem))
+        out.print(draw(view, out.width, out.height, problem))
         return
     listening = Listening(client, heard)
     asked = time.monotonic()
@@ -84,7 +84,7 @@ def watched(
         Live(console=out, screen=True, auto_refresh=False, vertical_overflow="crop") as live,
     ):
         while True:
-            live.update(draw(found, out.width, out.height, problem), refresh=True)
+            live.update(draw(view, out.width, out.height, problem), refresh=True)
             ready = select.select([listening.wake, *keys], [], [], TICK_S)[0]
             typed = [name for key in keys if key in ready for name in keys_of(os.read(key, 1000))]
             if "q" in typed:
@@ -95,7 +95,7 @@ def watched(
             if listening.happened() or time.monotonic() - asked > (TICK_S if problem else LOOK_S):
                 time.sleep(max(0.0, asked + LEAST_S - time.monotonic()))
                 asked = time.monotonic()
-                found, problem = _looked(look, found)
+                view, problem = _looked(look, view)
     listening.over = True
 
 

@@ -111,9 +111,9 @@ def _rounded(count: float) -> str:
     return f"{count:.3g}{_BINARY[step]}" if count < 1000 else f"{count:.0f}{_BINARY[step]}"
 
 
-def amounts(found: Mapping[str, Any]) -> str:
+def amounts(resources: Mapping[str, Any]) -> str:
     """Resources in one line: `cpu 2, memory 4Gi`."""
-    return ", ".join(f"{name} {amount(name, raw)}" for name, raw in found.items() if raw not in (0, "0")) or NOTHING
+    return ", ".join(f"{name} {amount(name, raw)}" for name, raw in resources.items() if raw not in (0, "0")) or NOTHING
 
 
 def state(word: str) -> Text:

@@ -50,8 +50,8 @@ def option_of(place: str) -> str:
 def requests_of(cpu: str | None, memory: str | None, gpu: str | None, others: Iterable[str]) -> dict[str, str] | None:
     """What one member asks for."""
     named = {"cpu": cpu, "memory": memory, "gpu": gpu}
-    found = {name: amount for name, amount in named.items() if amount is not None}
-    return (found | pairs("--request", others, "NAME=AMOUNT")) or None
+    requests = {name: amount for name, amount in named.items() if amount is not None}
+    return (requests | pairs("--request", others, "NAME=AMOUNT")) or None
 
 
 def checkpoint_of(typed: str | None) -> dict[str, str] | None:
@@ -120,12 +120,12 @@ def _holds(fd: int, mode: int) -> bool:
 
 def misplaced(command: Sequence[str], options: Collection[str], *, parted: bool) -> str:
     """The hint for options of `submit` that stand behind the command, which gets them. `parted`: a `--` means that."""
-    found = [word for word in command[1:] if word.partition("=")[0] in options]
-    if parted or not found:
+    words = [word for word in command[1:] if word.partition("=")[0] in options]
+    if parted or not words:
         return ""
-    them = "it is given" if len(found) == 1 else "they are given"
+    them = "it is given" if len(words) == 1 else "they are given"
     return (
-        f"{', '.join(dict.fromkeys(found))}: behind the command, so {them} to it "
+        f"{', '.join(dict.fromkeys(words))}: behind the command, so {them} to it "
         "(options of submit stand before it; write -- before the command if it is meant so)"
     )
 

@@ -24,10 +24,10 @@ def duration(typed: str) -> float | str:
 
 def pairs(option: str, typed: Iterable[str], form: str) -> dict[str, str]:
     """NAME=VALUE options as a mapping; the value may hold more of these signs."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for one in typed:
         name, sign, value = one.partition("=")
         if not sign or not name:
             raise InputError([Problem(f"{option} {one}", "gives no value", f"write {option} {form}")])
-        found[name] = value
-    return found
+        values[name] = value
+    return values

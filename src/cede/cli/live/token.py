@@ -103,13 +103,13 @@ def list_(json: Json = False, url: Url = None, token: Token = None, data: Data =
     from cede.cli.output import console, emit_json, listed, table, text
 
     with connected(url, token, data) as client:
-        found: list[Kept] = client.tokens()
+        tokens: list[Kept] = client.tokens()
     if json:
-        emit_json(found)
+        emit_json(tokens)
         return
     at = now()
     made = table(("number", {"justify": "right"}), "user", "role", "projects", "made", "expires", "")
-    for one in found:
+    for one in tokens:
         made.add_row(
             str(one["id"]),
             text(one["user"], "bold"),

@@ -53,7 +53,7 @@ def top(
         else:
             at = Scrolled()
 
-            def draw(found: Look, width: int, height: int, problem: str) -> Group:
-                return drawn(found, client.url, width, height, problem, at)
+            def draw(view: Look, width: int, height: int, problem: str) -> Group:
+                return drawn(view, client.url, width, height, problem, at)
 
             watched(client, look, draw, events.append, at.press)

@@ -46,23 +46,23 @@ def wait(
 
     limit_s = None if timeout is None else seconds("--timeout", timeout)
     ends = None if limit_s is None else time.monotonic() + limit_s
-    found: list[Workload] = []
+    done: list[Workload] = []
     late: list[Workload] = []
     out = console()
     with connected(url, token, data) as client:
         for name in dict.fromkeys(names):
             try:
                 left_s = None if ends is None else max(0.0, ends - time.monotonic())
-                found.append(client.wait(name, left_s))
+                done.append(client.wait(name, left_s))
             except TimeoutError:
                 late.append(client.job(name))
                 _tell_late(late[-1], limit_s or 0)
                 continue
             if not json:
-                out.print(line(found[-1]))
+                out.print(line(done[-1]))
     if json:
-        emit_json(found + late)
-    raise typer.Exit(TOO_LATE if late else code_of(found))
+        emit_json(done + late)
+    raise typer.Exit(TOO_LATE if late else code_of(done))
 
 
 def _tell_late(job: Workload, limit_s: float) -> None:
@@ -73,13 +73,13 @@ def _tell_late(job: Workload, limit_s: float) -> None:
     typer.echo(printable(f"{job['name']} is still {job['state']} after {span(int(limit_s * 1e6))}{why}"), err=True)
 
 
-def code_of(found: Sequence[Workload]) -> int:
+def code_of(jobs: Sequence[Workload]) -> int:
     """The exit code for workloads that have ended: of one as a shell would have it, of several whether all is well."""
-    if all(job["state"] == "completed" for job in found):
+    if all(job["state"] == "completed" for job in jobs):
         return 0
-    if len(found) > 1:
+    if len(jobs) > 1:
         return 1
-    [job] = found
+    [job] = jobs
     if job["exit_signal"] is not None:
         return SIGNALLED + job["exit_signal"]
     return job["exit_code"] or 1

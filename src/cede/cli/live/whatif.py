@@ -48,9 +48,9 @@ class Question:
             message = "is a file of yours, and a running server decides by doctrines that it has itself"
             hint = "save its cluster with `cede snapshot`, and ask about that file"
             raise InputError([Problem(f"--doctrine {doctrine}", message, hint)])
-        found = [(source, entry) for source in add or () for entry in entries_of(source, max_size)]
-        entries = tuple(_plain(entry) for _, entry in found)
-        return cls(doctrine, tuple(set_ or ()), tuple(without or ()), entries, tuple(source for source, _ in found))
+        added = [(source, entry) for source in add or () for entry in entries_of(source, max_size)]
+        entries = tuple(_plain(entry) for _, entry in added)
+        return cls(doctrine, tuple(set_ or ()), tuple(without or ()), entries, tuple(source for source, _ in added))
 
     def plan(
         self, server: Server, *, only: str | None, explain: bool, shares: bool, certify: float | None = None

@@ -21,10 +21,10 @@ def why(name: Name, json: Json = False, url: Url = None, token: Token = None, da
     from cede.cli.output import console, emit_json
 
     with connected(url, token, data) as client:
-        found = client.why(name)
+        story = client.why(name)
     if json:
-        emit_json(found)
+        emit_json(story)
         return
     from cede.cli.live.why_view import print_story
 
-    print_story(console(), found)
+    print_story(console(), story)

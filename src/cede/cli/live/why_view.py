@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     from cede.live.documents import Decision, Story, StoryLine
 
 
-def print_story(out: Console, found: Story) -> None:
+def print_story(out: Console, story: Story) -> None:
     """Everything there is to tell."""
-    job = found["workload"]
+    job = story["workload"]
     at = now()
     head = text(job["name"], "bold") + text("  ") + state(job["state"])
     out.print(head + text(f"  for {span(at - instant(job['since']))}", "dim"))
     if job["submitted"]:
-        out.print(text(f"submitted {ago(job['submitted'], at)} by {job['user']}, {_began(found)}", "dim"))
+        out.print(text(f"submitted {ago(job['submitted'], at)} by {job['user']}, {_began(story)}", "dim"))
     out.print()
-    if found["left_out"]:
-        out.print(text(f"{number(found['left_out'], 'older line')} not told: `cede events {job['name']}`", "dim"))
-    if found["story"]:
-        out.print(_timeline(found["story"], out.width))
-    _print_preemptions(out, found)
-    _print_failure(out, found)
+    if story["left_out"]:
+        out.print(text(f"{number(story['left_out'], 'older line')} not told: `cede events {job['name']}`", "dim"))
+    if story["story"]:
+        out.print(_timeline(story["story"], out.width))
+    _print_preemptions(out, story)
+    _print_failure(out, story)
     if stake := job["at_stake"]:
         cost = in_words(stake["cost"], stake["lost_gpu_hours"])
         out.print()
         how = f" ({stake['saving']})" if stake["saving"] else ""
         out.print(text(f"To preempt it now costs {cost}{how}, with {stake['lost']} of work that it has not saved."))
-    _print_obstacle(out, found)
+    _print_obstacle(out, story)
 
 
-def _began(found: Story) -> str:
-    job = found["workload"]
+def _began(story: Story) -> str:
+    job = story["workload"]
     attempts = number(job["attempt"], "attempt")
     gave = f", gave way {number(job['preempted'], 'time')}" if job["preempted"] else ""
-    lost = f", {gpu_hours_in_words(found['lost_gpu_hours'])} lost by that" if found["lost_gpu_hours"] else ""
+    lost = f", {gpu_hours_in_words(story['lost_gpu_hours'])} lost by that" if story["lost_gpu_hours"] else ""
     return f"{attempts}{gave}{lost}"
 
 
@@ -67,11 +67,11 @@ def _clocks(story: list[StoryLine]) -> list[int]:
     A decision has the time of the events of its step.
     """
     known = {event["at"]: event["clock"] for one in story if (event := one["event"]) is not None}
-    found: list[int] = []
+    clocks: list[int] = []
     for one in story:
-        before = found[-1] if found else min(known.values(), default=0)
-        found.append(known.get(one["at"], before))
-    return found
+        before = clocks[-1] if clocks else min(known.values(), default=0)
+        clocks.append(known.get(one["at"], before))
+    return clocks
 
 
 def _line(one: StoryLine) -> Text:
@@ -93,9 +93,9 @@ def _decision(decision: Decision) -> str:
 
 def _more(decision: Decision) -> list[Text]:
     """What became of victims, the warnings, and by which settings on which state it was decided."""
-    found = decision["decision"]
-    more = [text(f"  {_fate(victim, decision['rule'])}") for victim in found.get("victims", ())]
-    more += [text(f"  warning: {one['why']} [{one['rule']}]", "yellow") for one in found.get("warnings", ())]
+    document = decision["decision"]
+    more = [text(f"  {_fate(victim, decision['rule'])}") for victim in document.get("victims", ())]
+    more += [text(f"  warning: {one['why']} [{one['rule']}]", "yellow") for one in document.get("warnings", ())]
     made_by = f"{decision['doctrine']} {decision['edition']}, settings {decision['settings_hash'][:8] or '-'}"
     where = f", cluster file {decision['cluster_hash'][:8]}" if decision["cluster_hash"] else ""
     return [*more, text(f"  {made_by}{where}", "dim")] if decision["victims"] else more
@@ -110,10 +110,10 @@ def _fate(victim: dict[str, Any], rule: str) -> str:
     return f"{victim['workload']} {leaves}{cost}" + ("" if victim["reason"] == rule else f": {victim['reason']}")
 
 
-def _print_preemptions(out: Console, found: Story) -> None:
+def _print_preemptions(out: Console, story: Story) -> None:
     """Who made this one give way, and whom it made give way."""
-    name = found["workload"]["name"]
-    decisions = [told["decision"] for told in found["story"] if told["decision"] is not None]
+    name = story["workload"]["name"]
+    decisions = [told["decision"] for told in story["story"] if told["decision"] is not None]
     by = list(dict.fromkeys(d["workload"] or "nobody" for d in decisions if name in d["victims"]))
     whom = list(dict.fromkeys(victim for d in decisions if d["workload"] == name for victim in d["victims"]))
     if by or whom:
@@ -124,14 +124,14 @@ def _print_preemptions(out: Console, found: Story) -> None:
         out.print(text(f"For it gave way: {listed(whom)}."))
 
 
-def _print_failure(out: Console, found: Story) -> None:
+def _print_failure(out: Console, story: Story) -> None:
     """Which member failed, where and how, and what it said last."""
     from rich.padding import Padding
 
-    if (failure := found["workload"].get("failure")) is None:
+    if (failure := story["workload"].get("failure")) is None:
         return
     out.print()
-    who = f"Attempt {found['workload']['attempt']} failed: member {failure['member']} on {failure['node']}"
+    who = f"Attempt {story['workload']['attempt']} failed: member {failure['member']} on {failure['node']}"
     out.print(text(f"{who}: {failure['why']}.", "bold"))
     if failure["stderr"]:
         out.print(text("The last of what it wrote to standard error:", "dim"))
@@ -139,10 +139,10 @@ def _print_failure(out: Console, found: Story) -> None:
             out.print(Padding(text(line), (0, 0, 0, 2)))
 
 
-def _print_obstacle(out: Console, found: Story) -> None:
+def _print_obstacle(out: Console, story: Story) -> None:
     from rich.padding import Padding
 
-    job, decision = found["workload"], found["stands_in_its_way"]
+    job, decision = story["workload"], story["stands_in_its_way"]
     if job.get("set_aside"):
         out.print(
             text(
@@ -151,10 +151,10 @@ def _print_obstacle(out: Console, found: Story) -> None:
             )
         )
         return
-    if found["not_asked"] == "parked":
+    if story["not_asked"] == "parked":
         out.print()
         out.print(text(f"{job['parked']} suspended it: `cede resume {job['name']}` lets it queue again.", "bold"))
-    elif found["not_asked"]:
+    elif story["not_asked"]:
         out.print()
         out.print(text("The server is too busy to say what stands in its way now; ask again.", "yellow"))
     elif decision is not None:

@@ -29,7 +29,7 @@ class Assignment:
 
 def assignments_of(admission: Fields) -> dict[str, Assignment]:
     """The assignments by pod set."""
-    found = {}
+    assignments = {}
     for one in admission.parts("podSetAssignments"):
         flavors = one.labels("flavors")
         usage = quantities(one, "resourceUsage")
@@ -37,9 +37,9 @@ def assignments_of(admission: Fields) -> dict[str, Assignment]:
             if nano and name not in flavors:
                 one.remark("no flavor was assigned, so it holds no quota", "resourceUsage", name)
         held = {name: nano for name, nano in usage.items() if name in flavors}
-        found[one.text("name") or "main"] = Assignment(flavors, held, one.whole("count"), _hosts(one))
+        assignments[one.text("name") or "main"] = Assignment(flavors, held, one.whole("count"), _hosts(one))
         one.skip("delayedTopologyRequest")
-    return found
+    return assignments
 
 
 def usage_of(held: list[tuple[Assignment, int, int]]) -> Amounts:

@@ -23,11 +23,11 @@ NOT_THERE = Condition(False, False, "", None, ())
 
 def conditions_of(status: Fields) -> dict[str, Condition]:
     """Conditions by type."""
-    found = {}
+    conditions = {}
     for one in status.parts("conditions"):
         word = one.choice("status", ("True", "False", "Unknown"))
-        found[one.need("type")] = Condition(
+        conditions[one.need("type")] = Condition(
             word == "True", word == "False", one.text("reason") or "", one.time("lastTransitionTime"), one.loc
         )
         one.skip_rest()
-    return found
+    return conditions

@@ -59,16 +59,16 @@ class Configuration:
         """What a workload asks for where a pod asks for this."""
         left = {name: nano for name, nano in requests.items() if not name.startswith(self.excluded)}
         rules = {rule.source: rule for rule in self.transformations}
-        found: Amounts = {}
+        amounts: Amounts = {}
         for name, nano in left.items():
             rule = rules.get(name)
             if rule is None or rule.is_kept:
-                found[name] = found.get(name, 0) + nano
+                amounts[name] = amounts.get(name, 0) + nano
             if rule is not None:
                 factor = NANO if rule.multiply_by is None else left.get(rule.multiply_by, 0)
                 for output, each in rule.outputs.items():
-                    found[output] = found.get(output, 0) + each * nano * factor // NANO**2
-        return found
+                    amounts[output] = amounts.get(output, 0) + each * nano * factor // NANO**2
+        return amounts
 
 
 def configuration_of(objects: Sequence[Object]) -> Configuration:
@@ -125,11 +125,11 @@ def _waits(fields: Fields, is_old: bool) -> bool:
 
 def _gates(fields: Fields) -> dict[str, bool]:
     gates = fields.part("featureGates")
-    found = {name: value for name in gates.data if (value := gates.truth(name)) is not None}
-    for name in found:
+    stated = {name: value for name in gates.data if (value := gates.truth(name)) is not None}
+    for name in stated:
         if name not in DEFAULT_GATES:
             gates.remark("Cede decides as Kueue does with its gates as shipped", name)
-    return {name: value for name, value in found.items() if name in DEFAULT_GATES}
+    return {name: value for name, value in stated.items() if name in DEFAULT_GATES}
 
 
 def _transformation(fields: Fields) -> Transformation:

@@ -76,13 +76,13 @@ def converted(
 
 def _by_kind(objects: Sequence[Object]) -> dict[str, list[Object]]:
     """The objects that are read, by kind; of the others it is noted."""
-    found: dict[str, list[Object]] = {}
+    kinds: dict[str, list[Object]] = {}
     for one in objects:
         if one.kind in (READ if one.group == QUEUES else BESIDE.get(one.group, ())):
-            found.setdefault(one.kind, []).append(one)
+            kinds.setdefault(one.kind, []).append(one)
         else:
             one.fields.remark("objects of this kind have no place in a cluster file")
-    return found
+    return kinds
 
 
 def _clock(now: str | None, objects: Sequence[Object]) -> int | None:
@@ -103,7 +103,7 @@ def _world(kinds: Mapping[str, list[Object]], objects: Sequence[Object]) -> Worl
         if not queue.is_cohort and missing:
             why = f"the ResourceFlavor {', '.join(missing)} was not given, so any pod and node is taken to fit it"
             queue.object.fields.remark(why, "spec", "resourceGroups")
-    owners = {uid: found for one in objects if (uid := one.meta.text("uid")) and (found := owners_of(one))}
+    owners = {uid: direct for one in objects if (uid := one.meta.text("uid")) and (direct := owners_of(one))}
     return World(
         tree=tree,
         flavors=flavors,

@@ -31,19 +31,19 @@ class Flavor:
 
 def flavors_of(objects: Sequence[Object]) -> dict[str, Flavor]:
     """The flavors by name."""
-    found = {}
+    flavors = {}
     for one in objects:
         spec = one.fields.part("spec")
         spec.note("placement by topology is not carried over", "topologyName")
         spec.note("every resource counts alike in a share", "resourceWeights")
-        found[one.name] = Flavor(
+        flavors[one.name] = Flavor(
             one.name,
             spec.labels("nodeLabels"),
             tuple(taints(spec, "nodeTaints")),
             tuple(tolerations(spec, "tolerations")),
         )
         one.fields.close()
-    return found
+    return flavors
 
 
 def usable(selection: NodeSelection, names: Sequence[str], flavors: Mapping[str, Flavor]) -> list[str]:

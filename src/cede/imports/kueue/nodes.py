@@ -21,12 +21,12 @@ NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 def offered(queues: Iterable[Queue]) -> dict[str, list[str]]:
     """The flavors in which each resource has a quota anywhere, by name."""
-    found: dict[str, set[str]] = {}
+    offers: dict[str, set[str]] = {}
     for queue in queues:
         for resources, flavors in queue.groups:
             for name in resources:
-                found.setdefault(name, set()).update(flavors)
-    return {name: sorted(flavors) for name, flavors in found.items()}
+                offers.setdefault(name, set()).update(flavors)
+    return {name: sorted(flavors) for name, flavors in offers.items()}
 
 
 def hosts_of(objects: Sequence[Object]) -> dict[str, str]:
@@ -42,7 +42,9 @@ def node(
     spec, status = one.fields.part("spec"), one.fields.part("status")
     labels = one.meta.labels("labels")
     given = quantities(status, "allocatable" if status.has("allocatable") else "capacity")
-    counts_for = {name: found for name in given if name in offers and (found := _flavor(one, name, offers, flavors))}
+    counts_for = {
+        name: counts_as for name in given if name in offers and (counts_as := _flavor(one, name, offers, flavors))
+    }
     used = set(counts_for.values())
     plain = len(used) == 1
     keys = {name: name if plain else f"{name}@{flavor}" for name, flavor in counts_for.items()}

@@ -50,18 +50,18 @@ class Object:
 
 def objects_of(sources: Sequence[tuple[str, object]], report: Report) -> list[Object]:
     """The objects of all sources, in their order; one that is given twice alike counts once."""
-    found: dict[tuple[str, str, str], Object] = {}
+    objects: dict[tuple[str, str, str], Object] = {}
     for source, data in sources:
         for loc, one in _unpacked(source, data, report):
             made = _object(source, loc, one, report)
             if made is None:
                 continue
             key = (made.group, made.kind, made.place.name)
-            other = found.setdefault(key, made)
+            other = objects.setdefault(key, made)
             if other is not made and other.fields.data != made.fields.data:
                 where = f"in {other.place.source}" if other.place.source != source else "before"
                 report.wrong(made.place, (), f"it was given {where} already, and differently")
-    return list(found.values())
+    return list(objects.values())
 
 
 def _unpacked(source: str, data: object, report: Report) -> Iterator[tuple[Loc, dict[str, Any]]]:

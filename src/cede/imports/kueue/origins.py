@@ -67,12 +67,12 @@ def kubernetes_loc(one: Object, steps: Loc) -> Loc:
         return (*_IN_SETTINGS[str(rest[0])], *rest) if rest[0] in _IN_SETTINGS else steps
     if key == "parent" and (one.kind, one.is_old) in _PARENTS:
         return "spec", _PARENTS[one.kind, one.is_old]
-    found = _KINDS.get(one.kind, {}).get(key)
-    if found is None:
+    path = _KINDS.get(one.kind, {}).get(key)
+    if path is None:
         return steps
     if key == "resource_groups":
-        return (*found, *("coveredResources" if step == "resources" else step for step in rest))
-    return found
+        return (*path, *("coveredResources" if step == "resources" else step for step in rest))
+    return path
 
 
 def kubernetes_words(text: str) -> str:

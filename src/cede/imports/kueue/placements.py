@@ -41,7 +41,7 @@ class Placements:
 
 def pods_of(objects: Sequence[Object], world: World) -> list[Pod]:
     """The pods that are not over."""
-    found = []
+    pods = []
     for one in objects:
         spec, status = one.fields.part("spec"), one.fields.part("status")
         if status.text("phase") in OVER:
@@ -49,7 +49,7 @@ def pods_of(objects: Sequence[Object], world: World) -> list[Pod]:
         labels, annotations = one.meta.labels("labels"), one.meta.labels("annotations")
         named = (annotations.get(WORKLOAD), labels.get(GROUP), labels.get(PREBUILT))
         uids = {one.meta.text("uid"), *(owner.uid for owner in world.owners_above(one))}
-        found.append(
+        pods.append(
             Pod(
                 spec.text("nodeName"),
                 labels.get(POD_SET),
@@ -58,7 +58,7 @@ def pods_of(objects: Sequence[Object], world: World) -> list[Pod]:
                 frozenset(uid for uid in uids if uid),
             )
         )
-    return found
+    return pods
 
 
 def placements_of(works: Sequence[Work], pods: Sequence[Pod], world: World) -> Placements:
@@ -71,16 +71,16 @@ def placements_of(works: Sequence[Work], pods: Sequence[Pod], world: World) -> P
         for owner in world.owners_above(work.object)
         if owner.uid
     }
-    found = Placements()
+    placements = Placements()
     for pod in pods:
         mine = next((name for name in pod.names if name in by_name), None)
         if mine is None:
             mine = next((by_owner[uid] for uid in sorted(pod.owners) if uid in by_owner), None)
         if mine is not None:
-            found.pods.setdefault(mine, []).append(pod)
+            placements.pods.setdefault(mine, []).append(pod)
         elif pod.node is not None:
-            found.others[pod.node] = total((found.others.get(pod.node, {}), pod.requests))
-    return found
+            placements.others[pod.node] = total((placements.others.get(pod.node, {}), pod.requests))
+    return placements
 
 
 def nodes_of(work: Work, placements: Placements, hosts: Mapping[str, str]) -> list[str] | None:

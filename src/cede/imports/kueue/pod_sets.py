@@ -31,10 +31,10 @@ def requests_of(spec: Fields) -> Amounts:
             starting = largest(starting, beside)
         else:
             starting = largest(starting, total((beside, asked)))
-    found = largest(total((running, beside)), starting)
+    needed = largest(total((running, beside)), starting)
     stated = _resources(spec)
-    found |= {name: nano for name, nano in stated.items() if name in FOR_THE_POD or name.startswith("hugepages-")}
-    return total((found, quantities(spec, "overhead")))
+    needed |= {name: nano for name, nano in stated.items() if name in FOR_THE_POD or name.startswith("hugepages-")}
+    return total((needed, quantities(spec, "overhead")))
 
 
 def _container(container: Fields) -> Amounts:
@@ -82,7 +82,7 @@ def pod_sets_of(
     """All sets, be they without pods; None if Kueue could never admit one of them, which is noted."""
     ended = {one.need("name"): one.whole("count") or 0 for one in status.parts("reclaimablePods")}
     looked_at = {one.need("name"): quantities(one, "resources") for one in status.parts("resourceRequests")}
-    found = []
+    pod_sets = []
     for fields in spec.parts("podSets"):
         name = fields.text("name") or "main"
         given = fields.whole("count")
@@ -102,7 +102,7 @@ def pod_sets_of(
         if pinned is None and assignment is None:
             return None
         least = fields.whole("minCount")
-        found.append(
+        pod_sets.append(
             PodSet(
                 name,
                 count,
@@ -115,7 +115,7 @@ def pod_sets_of(
                 max(0, admitted - ended.get(name, 0)),
             )
         )
-    return found
+    return pod_sets
 
 
 def _requests(

@@ -33,9 +33,9 @@ def quota(fields: Fields, key: str) -> int | None:
 def quantities(fields: Fields, key: str) -> Amounts:
     """Amounts by resource."""
     part = fields.part(key)
-    found = {name: amount for name in part.data if (amount := _named(part, name)) is not None}
+    amounts = {name: amount for name in part.data if (amount := _named(part, name)) is not None}
     part.skip_rest()
-    return found
+    return amounts
 
 
 def is_resource(name: str) -> bool:
@@ -55,13 +55,13 @@ def _named(fields: Fields, name: str) -> int | None:
 
 
 def _read(fields: Fields, raw: object, loc: Loc, resource: str) -> int | None:
-    found = _parsed(fields, raw, loc)
-    if found is None:
+    amount = _parsed(fields, raw, loc)
+    if amount is None:
         return None
     most = MOST_BYTES if _BYTES.search(resource) else MOST
-    if found > most:
+    if amount > most:
         fields.remark(f"it is more than is counted here, and treated as {show_quantity(resource, most)}", *loc)
-    return min(found, most)
+    return min(amount, most)
 
 
 def _parsed(fields: Fields, raw: object, loc: Loc) -> int | None:

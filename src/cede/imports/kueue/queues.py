@@ -65,16 +65,16 @@ def _name_of(cohort: str, cluster_queues: Mapping[str, object]) -> str:
 
 def _in_circles(cohorts: Mapping[str, Queue]) -> set[str]:
     """The cohorts that stand in a circle of parents, or below one."""
-    found: set[str] = set()
+    names: set[str] = set()
     for name in cohorts:
         path: list[str] = []
         at: str | None = name
-        while at is not None and at in cohorts and at not in path and at not in found:
+        while at is not None and at in cohorts and at not in path and at not in names:
             path.append(at)
             at = cohorts[at].parent
-        if at in path or at in found:
-            found.update(path)
-    return found
+        if at in path or at in names:
+            names.update(path)
+    return names
 
 
 PRIORITIES = ("Never", "LowerPriority")
@@ -174,9 +174,9 @@ def _quotas(queue: Queue, spec: Fields) -> None:
             for entry, name in named:
                 _quota(entry, f"{name}@{flavor.text('name')}", (nominal, borrowing, lending))
     amounts = {"guaranteed": nominal, "borrowing_limit": borrowing, "lending_limit": lending}
-    for key, found in amounts.items():
-        if found:
-            queue.entry[key] = {name: format_quantity(nano) for name, nano in found.items()}
+    for key, quotas in amounts.items():
+        if quotas:
+            queue.entry[key] = {name: format_quantity(nano) for name, nano in quotas.items()}
     weight = quantity(spec.part("fairSharing"), "weight")
     if weight is not None:
         queue.entry["weight"] = weight // NANO if weight % NANO == 0 else weight / NANO
@@ -190,31 +190,31 @@ def _quota(fields: Fields, name: str, into: tuple[Amounts, Amounts, Amounts]) ->
         fields.wrong(("name",), f"{shown(resource)} in this flavor has a quota already")
     else:
         for key, amounts in zip(("nominalQuota", "borrowingLimit", "lendingLimit"), into, strict=True):
-            found = quota(fields, key)
-            if found is not None:
-                amounts[name] = found
+            nano = quota(fields, key)
+            if nano is not None:
+                amounts[name] = nano
             elif key == "nominalQuota":
                 amounts[name] = 0
 
 
 def _settings(spec: Fields, is_old: bool) -> dict[str, Any]:
     """What is stated of preemption, flavors and order, under the same names."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     preemption = spec.part("preemption")
-    found["withinClusterQueue"] = preemption.choice("withinClusterQueue", (*PRIORITIES, "LowerOrNewerEqualPriority"))
-    found["reclaimWithinCohort"] = preemption.choice("reclaimWithinCohort", (*PRIORITIES, "Any"))
+    settings["withinClusterQueue"] = preemption.choice("withinClusterQueue", (*PRIORITIES, "LowerOrNewerEqualPriority"))
+    settings["reclaimWithinCohort"] = preemption.choice("reclaimWithinCohort", (*PRIORITIES, "Any"))
     borrow = preemption.part("borrowWithinCohort")
-    found["borrowWithinCohort"] = _given(
+    settings["borrowWithinCohort"] = _given(
         policy=borrow.choice("policy", PRIORITIES), maxPriorityThreshold=borrow.whole("maxPriorityThreshold")
     )
     fungibility = spec.part("flavorFungibility")
-    found["flavorFungibility"] = _given(
+    settings["flavorFungibility"] = _given(
         whenCanBorrow=fungibility.choice("whenCanBorrow", _stops("Borrow", is_old)),
         whenCanPreempt=fungibility.choice("whenCanPreempt", _stops("Preempt", is_old)),
         preference=fungibility.choice("preference", ("BorrowingOverPreemption", "PreemptionOverBorrowing")),
     )
-    found["queueingStrategy"] = spec.choice("queueingStrategy", ("BestEffortFIFO", "StrictFIFO"))
-    return {key: value for key, value in found.items() if value not in (None, {})}
+    settings["queueingStrategy"] = spec.choice("queueingStrategy", ("BestEffortFIFO", "StrictFIFO"))
+    return {key: value for key, value in settings.items() if value not in (None, {})}
 
 
 def _stops(word: str, is_old: bool) -> dict[str, str]:

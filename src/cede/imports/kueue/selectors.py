@@ -51,13 +51,13 @@ def label_selector(selector: Fields) -> list[Requirement]:
 
 def requirements(fields: Fields, key: str) -> list[Requirement]:
     """The expressions below the key."""
-    found = []
+    requirements = []
     for one in fields.parts(key):
         operator = one.choice("operator", OPERATORS)
         if operator is None:
             continue
-        found.append(Requirement(one.need("key"), operator, tuple(one.texts("values"))))
-    return found
+        requirements.append(Requirement(one.need("key"), operator, tuple(one.texts("values"))))
+    return requirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +87,22 @@ class Toleration:
 
 def taints(fields: Fields, key: str) -> list[Taint]:
     """The taints below the key that keep pods away."""
-    found = []
+    taints = []
     for one in fields.parts(key):
         taint = Taint(one.need("key"), one.text("value") or "", one.text("effect") or "")
         one.skip_rest()
         if taint.effect in STAYS_AWAY:
-            found.append(taint)
-    return found
+            taints.append(taint)
+    return taints
 
 
 def tolerations(fields: Fields, key: str) -> list[Toleration]:
-    found = []
+    tolerations = []
     for one in fields.parts(key):
         words = (one.text("key"), one.text("operator") or "Equal", one.text("value"), one.text("effect"))
-        found.append(Toleration(*(word or "" for word in words)))
+        tolerations.append(Toleration(*(word or "" for word in words)))
         one.skip_rest()
-    return found
+    return tolerations
 
 
 @dataclass(frozen=True, slots=True)

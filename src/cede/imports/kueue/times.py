@@ -11,8 +11,8 @@ from cede.model.times import Instant, parse_time
 
 def latest(objects: Iterable[Object]) -> int | None:
     """The latest time in them, when something was made, changed or last seen; not when something is due."""
-    found = [time for one in objects for time in _times(one.fields.data)]
-    return max(found, default=None)
+    times = [time for one in objects for time in _times(one.fields.data)]
+    return max(times, default=None)
 
 
 def _times(data: Mapping[str, Any]) -> Iterable[int]:

@@ -70,8 +70,8 @@ class Work:
             pods: dict[str, Any] = members | {"requests": sets[0].entry()["requests"]}
         else:
             pods = {"pod_sets": [one.entry() for one in sets]}
-        found = self.entry | pods | ({} if self.nodes is None else {"nodes": self.nodes})
-        return {key: found[key] for key in ORDER if key in found}
+        entry = self.entry | pods | ({} if self.nodes is None else {"nodes": self.nodes})
+        return {key: entry[key] for key in ORDER if key in entry}
 
     def _shrink(self) -> None:
         """A placed workload has as many members as pods: those it was admitted with, less those that ended."""
@@ -187,18 +187,18 @@ def _may_be_admitted(
 def _priority(one: Object, world: World, spec: Fields) -> int | None:
     """The priority that is written down, or else its class's; with what boosts it, if that is switched on."""
     kind, name = _class(one, spec)
-    found = spec.whole("priority")
-    if found is None and name is not None:
-        found = world.priorities.get((kind, name))
-        if found is None:
+    priority = spec.whole("priority")
+    if priority is None and name is not None:
+        priority = world.priorities.get((kind, name))
+        if priority is None:
             one.fields.remark(f"the {kind} {name} was not given; its priority counts as 0", "spec")
     boost = one.meta.labels("annotations").get(BOOSTED)
     if boost is None:
-        return found
+        return priority
     if not world.configuration.is_on(BOOST):
         one.fields.remark(f"it counts with the gate {BOOST} only, which is off", "metadata", "annotations", BOOSTED)
-        return found
-    return (found or 0) + (int(boost) if boost.removeprefix("-").isdecimal() else 0)
+        return priority
+    return (priority or 0) + (int(boost) if boost.removeprefix("-").isdecimal() else 0)
 
 
 def _class(one: Object, spec: Fields) -> tuple[str, str | None]:

@@ -44,14 +44,14 @@ class World:
 
     def owners_above(self, one: Object) -> list[Owner]:
         """The owners of an object, and theirs, as far as they were given; each once."""
-        found: dict[tuple[str, str], Owner] = {}
+        owners: dict[tuple[str, str], Owner] = {}
         ahead = owners_of(one)
         while ahead:
             owner = ahead.pop(0)
-            if (owner.kind, owner.uid) not in found:
-                found[owner.kind, owner.uid] = owner
+            if (owner.kind, owner.uid) not in owners:
+                owners[owner.kind, owner.uid] = owner
                 ahead += self.owners.get(owner.uid, ())
-        return list(found.values())
+        return list(owners.values())
 
     def lets_in(self, queue: Queue, namespace: str) -> bool | None:
         """Whether a cluster queue takes workloads of a namespace; None if its labels were not given."""
@@ -68,37 +68,37 @@ class World:
 def owners_of(one: Object) -> list[Owner]:
     """Who owns an object."""
     references = one.meta.parts("ownerReferences")
-    found = [Owner(r.text("kind") or "", r.text("uid") or "", r.text("name") or "") for r in references]
+    owners = [Owner(r.text("kind") or "", r.text("uid") or "", r.text("name") or "") for r in references]
     for reference in references:
         reference.skip_rest()
-    return found
+    return owners
 
 
 def local_queues(objects: Sequence[Object]) -> dict[str, LocalQueue]:
     """By NAMESPACE/NAME."""
-    found = {}
+    queues = {}
     for one in objects:
         spec = one.fields.part("spec")
         stopped = spec.choice("stopPolicy", POLICIES) not in (None, "None")
         spec.note("the history of LocalQueues is not carried over", "fairSharing")
         spec.note("budgets of time are not carried over", "wallTimePolicy")
-        found[one.place.name] = LocalQueue(spec.need("clusterQueue"), stopped)
+        queues[one.place.name] = LocalQueue(spec.need("clusterQueue"), stopped)
         one.fields.skip("status")
         one.fields.close()
-    return found
+    return queues
 
 
 def priority_classes(objects: Sequence[Object]) -> dict[tuple[str, str], int]:
     """The values of classes, by kind and name."""
-    found = {("PriorityClass", name): value for name, value in BUILT_IN.items()}
+    classes = {("PriorityClass", name): value for name, value in BUILT_IN.items()}
     for one in objects:
         value = one.fields.whole("value")
         if value is None:
             one.fields.wrong(("value",), "this key is required and missing")
         one.fields.skip("description", "globalDefault", "preemptionPolicy")
-        found[one.kind, one.name] = value or 0
+        classes[one.kind, one.name] = value or 0
         one.fields.close()
-    return found
+    return classes
 
 
 def namespaces(objects: Sequence[Object]) -> dict[str, Mapping[str, str]]:

@@ -43,7 +43,7 @@ def from_ytsaurus(
     with collecting_no_garbage():
         report = Report()
         taken = tree_of(*pools, tree, report)
-        options, found = options_of(taken), pools_of(taken)
+        options, all_pools = options_of(taken), pools_of(taken)
         machines = Nodes() if nodes is None else nodes_of(*nodes, options.nodes_filter, report)
         work = Work()
         for source, data in operations:
@@ -52,7 +52,7 @@ def from_ytsaurus(
             "cede": FORMAT,
             "doctrine": {"name": "ytsaurus", "edition": edition, **options.settings},
             "nodes": machines.entries,
-            "queues": [pool.entry() for pool in found.values()] + _ephemeral(found, work, report),
+            "queues": [pool.entry() for pool in all_pools.values()] + _ephemeral(all_pools, work, report),
             "apps": work.apps,
             "workloads": work.workloads,
         }
@@ -64,7 +64,7 @@ def from_ytsaurus(
             def tell(section: str, place: Place, steps: Loc, problem: Problem) -> None:
                 report.wrong(place, _given(section, steps), problem.message, problem.hint)
 
-            check(in_order(document), _places(taken, found, machines, work), report, tell)
+            check(in_order(document), _places(taken, all_pools, machines, work), report, tell)
         if report.problems:
             raise InputError(report.problems)
         return Imported(in_order(document), tuple(report.notes), frozenset(work.left_out))
@@ -79,13 +79,13 @@ def _clock(now: str | None, latest: int | None) -> int | None:
         raise InputError([Problem("--now", str(error))]) from None
 
 
-def _ephemeral(found: Mapping[str, Pool], work: Work, report: Report) -> list[dict[str, Any]]:
+def _ephemeral(pools: Mapping[str, Pool], work: Work, report: Report) -> list[dict[str, Any]]:
     """Queues for the pools that operations name and the tree does not have: YTsaurus makes such on the fly."""
     made = []
     for name, place in queue_names(work).items():
-        if name not in found:
+        if name not in pools:
             above = name.partition("$")[0]
-            parent = {"parent": above} if above in found else {}
+            parent = {"parent": above} if above in pools else {}
             made.append({"name": name, **parent})
             report.note(place, ("pool",), UNKNOWN_POOL.format(name, above if parent else "the root"))
     return made
@@ -103,12 +103,12 @@ def _note_nodes(tree: Tree, nodes_filter: str, machines: Nodes, work: Work) -> N
             fields.remark(NOT_EMPTY, USAGE)
 
 
-def _places(tree: Tree, found: Mapping[str, Pool], machines: Nodes, work: Work) -> dict[str, list[Place]]:
+def _places(tree: Tree, pools: Mapping[str, Pool], machines: Nodes, work: Work) -> dict[str, list[Place]]:
     """Where each entry of each section comes from."""
     return {
         "doctrine": [tree.root.fields.place],
         "nodes": machines.places,
-        "queues": [pool.fields.place for pool in found.values()],
+        "queues": [pool.fields.place for pool in pools.values()],
         "apps": work.app_places,
         "workloads": work.workload_places,
     }

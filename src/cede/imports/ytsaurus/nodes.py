@@ -46,24 +46,24 @@ def nodes_of(source: str, data: object, nodes_filter: str, report: Report) -> No
     """Those nodes that the filter lets into the tree; nodes listed as in a cluster file are all taken."""
     raw = opened(data)
     value = value_of(raw)
-    found = Nodes()
+    nodes = Nodes()
     if isinstance(value, dict) and isinstance(value.get(NODES), list):
         value = value[NODES]
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         for index, item in enumerate(value):
             name = item.get("name")
-            found.entries.append(item)
-            found.places.append(Place(source, NODE, name if isinstance(name, str) else str(index)))
-        return found
+            nodes.entries.append(item)
+            nodes.places.append(Place(source, NODE, name if isinstance(name, str) else str(index)))
+        return nodes
     for name, attributes in _named(source, value):
         fields = fields_of(attributes, Place(source, NODE, name), report)
         if (entry := _node(fields, nodes_filter)) is not None:
-            found.entries.append(entry)
-            found.places.append(fields.place)
-            found.used[name] = fields, _amounts(fields, USAGE)
+            nodes.entries.append(entry)
+            nodes.places.append(fields.place)
+            nodes.used[name] = fields, _amounts(fields, USAGE)
         for key, why in NOT_CARRIED.items():
             fields.note(why, key)
-    return found
+    return nodes
 
 
 def _named(source: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

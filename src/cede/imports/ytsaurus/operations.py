@@ -71,11 +71,11 @@ def operations_of(source: str, data: object, tree: str, nodes: frozenset[str], r
 
 def queue_names(work: Work) -> dict[str, Place]:
     """The pools that operations are in, each with one of them."""
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     for app, place in zip(work.apps, work.app_places, strict=True):
         if "queue" in app:
-            found.setdefault(app["queue"], place)
-    return found
+            places.setdefault(app["queue"], place)
+    return places
 
 
 def _named(source: str, raw: Any) -> Iterator[tuple[str, Any]]:
@@ -119,9 +119,9 @@ def _allocations(fields: Fields) -> Iterator[tuple[str, Fields]]:
     """Those that run, from a list or an object by id."""
     key = "allocations" if fields.has("allocations") else "running_allocations"
     below = fields.part(key) if isinstance(fields.raw(key), dict) else None
-    found = fields.parts(key) if below is None else [below.part(name) for name in below.data]
-    names = [one.need("id") for one in found] if below is None else list(below.data)
-    for name, one in zip(names, found, strict=True):
+    allocations = fields.parts(key) if below is None else [below.part(name) for name in below.data]
+    names = [one.need("id") for one in allocations] if below is None else list(below.data)
+    for name, one in zip(names, allocations, strict=True):
         yield name, Fields(one.data, Place(fields.place.source, ALLOCATION, name), fields.report)
 
 
@@ -176,10 +176,10 @@ def _settings(fields: Fields, tree: str) -> dict[str, Any]:
     of_tree = spec.part("scheduling_options_per_pool_tree").part(tree)
     own = {name: fields.raw(key) for key, name in OWN.items() if fields.data.get(key) not in (None, {})}
     parts = (spec, of_tree, Fields(own, fields.place, fields.report))
-    found = {name: value for part in parts for name, value in carried(part, OperationSettings).items()}
-    if fields.text("starvation_status") not in (None, "non_starving") and SINCE not in found:
+    settings = {name: value for part in parts for name, value in carried(part, OperationSettings).items()}
+    if fields.text("starvation_status") not in (None, "non_starving") and SINCE not in settings:
         fields.remark(STARVES, "starvation_status")
-    return found
+    return settings
 
 
 def _user(fields: Fields) -> str | None:

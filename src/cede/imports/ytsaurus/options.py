@@ -151,7 +151,7 @@ _UNITS = {"us": 1, "ms": MS, "d": 86400 * SECOND, "w": 7 * 86400 * SECOND}
 
 def carried(fields: Fields, model: type[Part]) -> dict[str, Any]:
     """Those of the fields that the model has, under today's names and with units; the others are left untaken."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, raw in fields.data.items():
         name = OLD.get(key, key)
         if name not in model.model_fields:
@@ -160,19 +160,19 @@ def carried(fields: Fields, model: type[Part]) -> dict[str, Any]:
         value = None if raw is None else _value(fields, key, raw, model.model_fields[name])
         if value is None:
             continue
-        if name not in found:
-            found[name] = value
-        elif found[name] != value:
+        if name not in settings:
+            settings[name] = value
+        elif settings[name] != value:
             other = next(other for other in fields.data if other != key and OLD.get(other, other) == name)
             fields.wrong((key,), f"{other} is another name of it, and says something else", "give one of them")
-    return found
+    return settings
 
 
 def amounts(fields: Fields, key: str, parse: Callable[[object], int] = parse_quantity) -> Amounts:
     """The amounts by resource below the key, in nano-units; what no pool shares is noted and left out."""
     part = fields.part(key)
     part.skip_rest()
-    found = {}
+    by_resource = {}
     for name, raw in part.data.items():
         if raw is None:
             continue
@@ -180,10 +180,10 @@ def amounts(fields: Fields, key: str, parse: Callable[[object], int] = parse_qua
             part.remark(OTHER_RESOURCE, name)
             continue
         try:
-            found[name] = parse(raw)
+            by_resource[name] = parse(raw)
         except ValueError as error:
             part.wrong((name,), str(error))
-    return found
+    return by_resource
 
 
 def written(nano: Mapping[str, int]) -> dict[str, int | str]:
@@ -227,9 +227,9 @@ def _time(fields: Fields, loc: Loc, raw: Any) -> int | float | str | None:
 
 def _microseconds(raw: Any) -> int:
     if isinstance(raw, str):
-        found = _LENGTH.fullmatch(raw)
-        if found is not None:
-            return _within(round(Decimal(found[1]) * _UNITS[found[2]]), raw)
+        match = _LENGTH.fullmatch(raw)
+        if match is not None:
+            return _within(round(Decimal(match[1]) * _UNITS[match[2]]), raw)
         try:
             return parse_duration(raw)
         except ValueError:

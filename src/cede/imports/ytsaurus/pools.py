@@ -108,15 +108,15 @@ class Pool:
 
     def entry(self) -> dict[str, Any]:
         """The queue of a cluster file."""
-        found: dict[str, Any] = {"name": self.name}
+        entry: dict[str, Any] = {"name": self.name}
         if self.parent is not None:
-            found["parent"] = self.parent.name
-        found |= {
+            entry["parent"] = self.parent.name
+        entry |= {
             key: self.settings[name] for name, key in OWN_KEYS.items() if self.settings.get(name) not in (None, {})
         }
         if settings := {name: value for name, value in self.settings.items() if name not in OWN_KEYS}:
-            found["settings"] = settings
-        return found
+            entry["settings"] = settings
+        return entry
 
 
 def options_of(tree: Tree) -> Options:
@@ -136,9 +136,9 @@ def options_of(tree: Tree) -> Options:
 
 def pools_of(tree: Tree) -> dict[str, Pool]:
     """Every pool by its name, those above before those below."""
-    found: dict[str, Pool] = {}
-    _add(tree, tree.root.pools, None, found)
-    return found
+    pools: dict[str, Pool] = {}
+    _add(tree, tree.root.pools, None, pools)
+    return pools
 
 
 def leave_out(fields: Fields, reasons: Mapping[str, str]) -> None:
@@ -161,17 +161,17 @@ def _filter(fields: Fields) -> str:
     return text
 
 
-def _add(tree: Tree, raw: Mapping[str, Any], parent: Pool | None, found: dict[str, Pool]) -> None:
+def _add(tree: Tree, raw: Mapping[str, Any], parent: Pool | None, pools: dict[str, Pool]) -> None:
     above = tree.root.fields
     for name, node in raw.items():
         place = Place(above.place.source, POOL, name)
         below = element(node, place, above.report, plainly=tree.plainly)
-        if not name or name in found:
+        if not name or name in pools:
             message = f"{shown(name)} is already the name of a pool in this tree" if name else "a pool has a name"
             above.report.wrong(place, (), message)
             continue
-        pool = found[name] = _pool(name, parent, below.fields)
-        _add(tree, below.pools, pool, found)
+        pool = pools[name] = _pool(name, parent, below.fields)
+        _add(tree, below.pools, pool, pools)
 
 
 def _pool(name: str, parent: Pool | None, fields: Fields) -> Pool:

@@ -105,8 +105,8 @@ def _finite(number: float, text: str | None = None) -> float:
     return number
 
 
-def _unescape(found: re.Match[bytes]) -> bytes:
-    octal, byte, short, long, other = found.groups()
+def _unescape(match: re.Match[bytes]) -> bytes:
+    octal, byte, short, long, other = match.groups()
     if octal is not None:
         return bytes([int(octal, 8)])
     if byte is not None:
@@ -161,9 +161,9 @@ def read_yson(data: bytes, *, name: str = "<input>") -> object:
     """
     reader = _Reader(data, name)
     with collecting_no_garbage():
-        found = reader.value(0)
+        value = reader.value(0)
         reader.end()
-    return found
+    return value
 
 
 class _Reader:
@@ -209,37 +209,37 @@ class _Reader:
             return self._binary()
         if sign == b'"' or sign.isalpha() or sign == b"_":
             return self._string(sign)
-        if (found := _NUMBER.match(self.data, self.at)) is not None:
-            return self._number(found)
+        if (match := _NUMBER.match(self.data, self.at)) is not None:
+            return self._number(match)
         raise self._wrong(
             "the text ends where a value should stand" if not sign else f"no value begins with {_shown(sign)}"
         )
 
     def _pairs(self, close: bytes, depth: int) -> dict[str, Any]:
         """Keys and values up to the closing sign."""
-        found: dict[str, Any] = {}
+        pairs: dict[str, Any] = {}
         self._open(depth)
         while (sign := self._next()) != close:
             start = self.at
             key = self._key(sign, close)
-            if key in found:
+            if key in pairs:
                 raise self._wrong(f"the key {shown(key)} is given twice", start)
             if self._next() != b"=":
                 raise self._wrong(f"a = should follow the key {shown(key)}")
             self.at += 1
-            found[key] = self.value(depth + 1)
+            pairs[key] = self.value(depth + 1)
             self._separate(close)
         self.at += 1
-        return found
+        return pairs
 
     def _items(self, depth: int) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         self._open(depth)
         while self._next() != b"]":
-            found.append(self.value(depth + 1))
+            items.append(self.value(depth + 1))
             self._separate(b"]")
         self.at += 1
-        return found
+        return items
 
     def _open(self, depth: int) -> None:
         if depth >= DEEPEST:
@@ -263,28 +263,28 @@ class _Reader:
     def _string(self, sign: bytes) -> str:
         start = self.at
         if sign != b'"':
-            found = _WORD.match(self.data, start)
-            if found is None:
+            match = _WORD.match(self.data, start)
+            if match is None:
                 raise self._wrong("this is no text")
-            self.at = found.end()
-            return found[0].decode()
-        found = _TEXT.match(self.data, start)
-        if found is None:
+            self.at = match.end()
+            return match[0].decode()
+        match = _TEXT.match(self.data, start)
+        if match is None:
             raise self._wrong("the quotes are not closed")
-        self.at = found.end()
-        return self._decoded(unescaped(found[1]), start)
+        self.at = match.end()
+        return self._decoded(unescaped(match[1]), start)
 
-    def _number(self, found: re.Match[bytes]) -> int | float:
+    def _number(self, match: re.Match[bytes]) -> int | float:
         try:
-            number = read_number(found[0].decode())
+            number = read_number(match[0].decode())
         except ScalarError as error:
             raise self._wrong(str(error)) from None
-        self.at = found.end()
+        self.at = match.end()
         return number
 
     def _constant(self) -> bool:
-        found = _CONSTANT.match(self.data, self.at)
-        word = b"" if found is None else found[0]
+        match = _CONSTANT.match(self.data, self.at)
+        word = b"" if match is None else match[0]
         if word not in CONSTANTS:
             if word.lower().lstrip(b"%+-") in (b"nan", b"inf"):
                 raise self._wrong(f"{word.decode()} is no finite number, and has no place in a cluster file")

@@ -68,7 +68,7 @@ class Works:
 
 def works_of(applications: Sequence[Fields], nodes: frozenset[str], pods: Pods) -> Works:
     """All workloads, each once by its allocation key; `nodes` are the names of those there are."""
-    found = Works()
+    works = Works()
     names: dict[str, str] = {}
     seen: set[str] = set()
     for fields in applications:
@@ -80,20 +80,20 @@ def works_of(applications: Sequence[Fields], nodes: frozenset[str], pods: Pods) 
             seen.add(key)
             made = _work(one, key, holds, fields, nodes, pods, names)
             if made is None:
-                found.left_out.add(_ask(one, key).place)
+                works.left_out.add(_ask(one, key).place)
             else:
-                found.works.append(made)
-                found.owners.setdefault(fields.place.name, fields)
+                works.works.append(made)
+                works.owners.setdefault(fields.place.name, fields)
         fields.note("gangs are not carried over; their placeholders count as any other work", "placeholderData")
         if len(seen) == before and fields.text("applicationState") in OVER:
             fields.remark(FINISHED)
-    return found
+    return works
 
 
 def app_of(fields: Fields) -> dict[str, Any]:
     """The app of a cluster file."""
-    found = {"name": fields.place.name, "queue": queue_of(fields), "user": fields.text("user")}
-    return {key: value for key, value in found.items() if value}
+    app = {"name": fields.place.name, "queue": queue_of(fields), "user": fields.text("user")}
+    return {key: value for key, value in app.items() if value}
 
 
 def queue_of(fields: Fields) -> str:
@@ -158,8 +158,8 @@ def _ask(one: Fields, key: str) -> Fields:
 def _name(key: str, tags: dict[str, str], names: dict[str, str]) -> str:
     """NAMESPACE/POD where that is known and no other has it, else the allocation key."""
     pod, namespace = tags.get(f"{META}podName"), tags.get(f"{META}namespace")
-    found = f"{namespace}/{pod}" if pod and namespace else key
-    return found if names.setdefault(found, key) == key else key
+    name = f"{namespace}/{pod}" if pod and namespace else key
+    return name if names.setdefault(name, key) == key else key
 
 
 def _priority(one: Fields) -> int | None:

@@ -49,22 +49,22 @@ def partition_of(source: str, data: object, wanted: str | None, report: Report) 
     opened = _opened(source, data)
     top = Fields(opened, Place(source, ""), report)
     known_only(top, TOP)
-    found: dict[str, Fields] = {}
+    partitions: dict[str, Fields] = {}
     for part in top.parts("partitions"):
         name = _name(part)
-        if name.lower() in found:
+        if name.lower() in partitions:
             part.wrong(("name",), f"{shown(name)} is already the name of a partition")
         else:
-            found[name.lower()] = Fields(part.data, Place(source, "partition", name), report)
+            partitions[name.lower()] = Fields(part.data, Place(source, "partition", name), report)
     if report.problems:
         raise InputError(report.problems)
-    if not found:
+    if not partitions:
         raise InputError([Problem(source, "there is no partition in it", "a configuration begins with `partitions:`")])
-    name = _chosen(found, wanted)
-    for other, fields in found.items():
+    name = _chosen(partitions, wanted)
+    for other, fields in partitions.items():
         if other != name:
             fields.remark("a cluster file holds one partition; --partition takes another")
-    return _read(found[name])
+    return _read(partitions[name])
 
 
 def known_only(fields: Fields, keys: Collection[str]) -> None:
@@ -103,16 +103,16 @@ def _name(part: Fields) -> str:
     return DEFAULT if name.lower() == DEFAULT else name
 
 
-def _chosen(found: dict[str, Fields], wanted: str | None) -> str:
+def _chosen(partitions: dict[str, Fields], wanted: str | None) -> str:
     if wanted is not None:
-        if wanted.lower() in found:
+        if wanted.lower() in partitions:
             return wanted.lower()
-        names = [fields.place.name for fields in found.values()]
+        names = [fields.place.name for fields in partitions.values()]
         message = f"no partition is called {shown(wanted)}; there are {', '.join(names)}"
         raise InputError([Problem("--partition", message, did_you_mean(wanted, names))])
-    if DEFAULT in found or len(found) == 1:
-        return DEFAULT if DEFAULT in found else next(iter(found))
-    names = [fields.place.name for fields in found.values()]
+    if DEFAULT in partitions or len(partitions) == 1:
+        return DEFAULT if DEFAULT in partitions else next(iter(partitions))
+    names = [fields.place.name for fields in partitions.values()]
     raise InputError([Problem("--partition", f"one of {', '.join(names)} must be named; none is called {DEFAULT}")])
 
 

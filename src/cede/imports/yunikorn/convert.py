@@ -51,14 +51,14 @@ def from_yunikorn(
         tree = tree_of(configured, [] if dump is None else dump.queues)
         document = _head(taken, edition)
         places: dict[str, list[Place]] = {"doctrine": [taken.fields.place]}
-        found = Works()
+        works = Works()
         if dump is not None:
             pods = pods_of(objects, report)
-            found = works_of(dump.applications, frozenset(one.place.name for one in dump.nodes), pods)
-            if found.works and not pods.given:
+            works = works_of(dump.applications, frozenset(one.place.name for one in dump.nodes), pods)
+            if works.works and not pods.given:
                 dump.fields.remark(NO_PODS)
-            _add_state(document, places, tree, dump, found, now)
-            note_overuse(taken, configured, found.works)
+            _add_state(document, places, tree, dump, works, now)
+            note_overuse(taken, configured, works.works)
         elif objects or now is not None:
             option = "--objects" if objects else "--now"
             raise InputError([Problem(option, "means the state of a cluster", "add --state")])
@@ -74,7 +74,7 @@ def from_yunikorn(
         if report.problems:
             raise InputError(report.problems)
         finished = frozenset(note.place for note in report.notes if note.why == FINISHED)
-        return Imported(in_order(document), tuple(report.notes), frozenset(found.left_out), finished)
+        return Imported(in_order(document), tuple(report.notes), frozenset(works.left_out), finished)
 
 
 def _head(partition: Partition, edition: str) -> dict[str, Any]:
@@ -83,10 +83,10 @@ def _head(partition: Partition, edition: str) -> dict[str, Any]:
 
 
 def _add_state(
-    document: dict[str, Any], places: dict[str, list[Place]], tree: Tree, dump: Dump, found: Works, now: str | None
+    document: dict[str, Any], places: dict[str, list[Place]], tree: Tree, dump: Dump, all_works: Works, now: str | None
 ) -> None:
     """Put what the dump has into the document."""
-    works, owners = found.works, found.owners.values()
+    works, owners = all_works.works, all_works.owners.values()
     for fields in owners:
         if not tree.has(queue_of(fields)):
             tree.add(queue_of(fields), None, True, fields.place)

@@ -45,19 +45,19 @@ def dump_of(source: str, data: object, partition: str, report: Report) -> Dump:
         hint = "give what /ws/v1/fullstatedump answers"
         raise InputError([Problem(source, f"{shown(data)} is no state dump", hint)])
     top = Fields(data, Place(source, KIND), report)
-    found = Dump(top)
-    found.nodes = [
+    dump = Dump(top)
+    dump.nodes = [
         _named(node, "node", node.need("nodeID"))
         for group in _groups(top, "nodes", partition)
         for node in (group.parts("nodesInfo") if group.has("nodesInfo") else [group])
         if group.has("nodesInfo") or node.has("nodeID")
     ]
-    found.applications = [
+    dump.applications = [
         _named(one, "application", one.need("applicationID")) for one in _groups(top, "applications", partition)
     ]
-    found.queues = list(_groups(top, "queues", partition))
+    dump.queues = list(_groups(top, "queues", partition))
     top.skip(*SKIPPED)
-    return found
+    return dump
 
 
 def time_of(fields: Fields, key: str) -> int | None:
@@ -80,8 +80,8 @@ def clock_of(dump: Dump, now: str | None) -> int | None:
             raise InputError([Problem("--now", str(error))]) from None
     if isinstance(dump.fields.data.get("timestamp"), str):
         dump.fields.remark("it is a text, and the clock is the latest time in the dump instead", "timestamp")
-    elif (found := time_of(dump.fields, "timestamp")) is not None:
-        return found
+    elif (at := time_of(dump.fields, "timestamp")) is not None:
+        return at
     times = [time for one in dump.applications for time in _times(one.data)]
     return Instant(max(times) // NS) if times else None
 

@@ -40,7 +40,7 @@ def pods_of(sources: Sequence[tuple[str, object]], report: Report) -> Pods:
                 classes[name] = _allowed(fields.part("metadata"))
             else:
                 fields.remark("objects of this kind are not read here")
-    found = Pods(given=bool(sources))
+    permissions = Pods(given=bool(sources))
     for pod in pods:
         meta, spec = pod.part("metadata"), pod.part("spec")
         uid = meta.need("uid")
@@ -49,9 +49,9 @@ def pods_of(sources: Sequence[tuple[str, object]], report: Report) -> Pods:
         if own is None and of is not None and of not in classes and not of.startswith("system-"):
             pod.remark(f"the PriorityClass {of} was not given, and is taken not to forbid preemption", "spec")
         of_class = None if of is None else classes.get(of)
-        found.preemptible[uid] = next((one for one in (own, of_class) if one is not None), True)
-        found.preempts[uid] = spec.text("preemptionPolicy") != "Never"
-    return found
+        permissions.preemptible[uid] = next((one for one in (own, of_class) if one is not None), True)
+        permissions.preempts[uid] = spec.text("preemptionPolicy") != "Never"
+    return permissions
 
 
 def _allowed(meta: Fields) -> bool | None:

@@ -49,15 +49,15 @@ def parse_go_duration(text: str) -> int:
 
 def _parts(rest: str, text: str) -> list[re.Match[str]]:
     """Each number with its unit."""
-    found = []
+    parts = []
     at = 0
     while at < len(rest):
         part = _PART.match(rest, at)
         if part is None or part[1] + (part[2] or ".") == ".":
             raise ValueError(f"{shown(text)} is no duration; {_EXAMPLE}")
-        found.append(part)
+        parts.append(part)
         at = part.end()
-    return found
+    return parts
 
 
 def _part_ns(part: re.Match[str], text: str) -> int:
@@ -94,27 +94,27 @@ def properties_of(fields: Fields, key: str = "properties") -> dict[str, str]:
     """The properties as texts, as which YuniKorn reads them."""
     part = fields.part(key)
     part.skip_rest()
-    found = {}
+    texts = {}
     for name, value in part.data.items():
         if isinstance(value, dict | list):
             part.wrong((name,), f"{shown(value)} is no text")
         else:
-            found[name] = _text(value)
-    return found
+            texts[name] = _text(value)
+    return texts
 
 
 def settings_of(properties: Mapping[str, str], fields: Fields, key: str = "properties") -> Settings:
     """The settings that the properties make; of a wrong value, and of what is not carried over, there is a note."""
-    found: Settings = {}
+    settings: Settings = {}
     for name, text in properties.items():
         if name in READ:
             value, wrong = READ[name](text)
-            found[name] = value
+            settings[name] = value
             if wrong is not None:
                 fields.remark(f"{wrong}; YuniKorn then takes {value}", key, name)
         elif text:
             fields.remark(OTHERS.get(name, "Cede does not know this property"), key, name)
-    return {name: found[name] for name in READ if name in found}
+    return {name: settings[name] for name in READ if name in settings}
 
 
 def alone(settings: Mapping[str, int | float | str]) -> Settings:

@@ -31,13 +31,13 @@ def configured(fields: Fields, key: str) -> Amounts | None:
     if not fields.has(key):
         return None
     part = fields.part(key)
-    found = {}
+    amounts = {}
     for name, raw in part.data.items():
         if raw is None:
             part.wrong((name,), "null is no quantity")
         elif _is_named(part, name) and (amount := _configured(part, name, raw)) is not None:
-            found[name] = amount
-    return found
+            amounts[name] = amount
+    return amounts
 
 
 def counted(fields: Fields, *keys: str) -> Amounts:
@@ -45,15 +45,15 @@ def counted(fields: Fields, *keys: str) -> Amounts:
     key = next((key for key in keys if fields.has(key)), keys[0])
     part = fields.part(key)
     part.skip_rest()
-    found = {}
+    amounts = {}
     for name, raw in part.data.items():
         if type(raw) is not int:
             part.wrong((name,), f"{shown(raw)} is no whole number")
         elif raw < 0:
             part.wrong((name,), f"{raw} is negative")
         elif _is_named(part, name):
-            found[name] = raw * (MILLI if name == VCORE else NANO)
-    return found
+            amounts[name] = raw * (MILLI if name == VCORE else NANO)
+    return amounts
 
 
 def written(amounts: Mapping[str, int]) -> dict[str, int | str]:
@@ -96,11 +96,11 @@ def _wrong_name(name: str) -> str | None:
 def _configured(fields: Fields, name: str, raw: object) -> int | None:
     loc: Loc = (name,)
     text = _BLANKS.sub("", str(raw)) if type(raw) is int or isinstance(raw, str) else ""
-    found = _QUANTITY.fullmatch(text)
-    if found is None or len(found[1]) > _MOST_DIGITS:
+    match = _QUANTITY.fullmatch(text)
+    if match is None or len(match[1]) > _MOST_DIGITS:
         fields.wrong(loc, f"{shown(raw)} is no quantity; write a whole number, and a suffix like k, M, Ki or Mi")
         return None
-    number, suffix = int(found[1]), found[2]
+    number, suffix = int(match[1]), match[2]
     if suffix == "m" and name == VCORE:
         scale, unit = 1, MILLI
     elif suffix in SUFFIXES:

@@ -69,16 +69,16 @@ class Queue:
 
 def entry_of(path: str, parent: str | None, guaranteed: Amounts, limit: Amounts, settings: Settings) -> dict[str, Any]:
     """A queue of a cluster file."""
-    found: dict[str, Any] = {"name": path}
+    entry: dict[str, Any] = {"name": path}
     if parent is not None:
-        found["parent"] = parent
+        entry["parent"] = parent
     if is_set(guaranteed):
-        found["guaranteed"] = written(guaranteed)
+        entry["guaranteed"] = written(guaranteed)
     if is_set(limit):
-        found["max"] = written(limit)
+        entry["max"] = written(limit)
     if settings:
-        found["settings"] = settings
-    return found
+        entry["settings"] = settings
+    return entry
 
 
 def queues_of(partition: Partition) -> dict[str, Queue]:

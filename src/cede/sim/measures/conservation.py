@@ -32,8 +32,8 @@ OF_ATTEMPTS: tuple[tuple[str, pl.Expr], ...] = (
 def check_attempts(result: Tables) -> Iterator[str]:
     """A sentence for each thing that is wrong, with the first jobs that have it."""
     attempts = result.attempts.join(result.jobs.select("job", "name"), "job", "left").sort("job", "start", "end")
-    found = (pl.col("job") < result.found) & (pl.col("attempt") == 1)
-    early = pl.when(found).then(pl.col("end")).otherwise(pl.col("start")) < result.begin
+    ran_at_begin = (pl.col("job") < result.found) & (pl.col("attempt") == 1)
+    early = pl.when(ran_at_begin).then(pl.col("end")).otherwise(pl.col("start")) < result.begin
     outside = early | (pl.col("end") > result.end)
     alone = ["job", *(name for name in ("allocation",) if name in attempts.columns)]
     overlap = pl.col("start") < pl.col("end").shift(1).over(alone, order_by=["start", "end"])
@@ -115,9 +115,9 @@ def check_jobs(result: Tables) -> Iterator[str]:
     seen = jobs.join(ran, "job", "left").join(_first_starts(result), "job", "left").sort("job")
     seen = seen.with_columns(first=pl.when(pl.col("started") == _PARTS).then("first"))
     for sentence, wrong in OF_JOBS:
-        found = seen.filter(wrong)["name"]
-        if len(found):
-            yield told(sentence, found)
+        names = seen.filter(wrong)["name"]
+        if len(names):
+            yield told(sentence, names)
 
 
 def _first_starts(result: Tables) -> pl.DataFrame:
@@ -193,9 +193,9 @@ def _of(table: Columns) -> Balance:
     useful, lost, overhead = (
         exact_sum(exact_product(size, part)) * table.unit for part in _within(table, table.result.begin)
     )
-    found = states(table)
-    held, down, idle = (found[name].area() * table.unit for name in ("held", "down", "idle"))
-    over = np.flatnonzero(found["running"].level > table.room)
+    by_state = states(table)
+    held, down, idle = (by_state[name].area() * table.unit for name in ("held", "down", "idle"))
+    over = np.flatnonzero(by_state["running"].level > table.room)
     return Balance(
         table.resource,
         table.room * table.unit * (table.result.end - table.result.begin),
@@ -205,7 +205,7 @@ def _of(table: Columns) -> Balance:
         held,
         down,
         idle,
-        int(found["running"].at[over[0]]) if len(over) else None,
+        int(by_state["running"].at[over[0]]) if len(over) else None,
     )
 
 

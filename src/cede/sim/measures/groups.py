@@ -46,10 +46,10 @@ def sums(values: NDArray[np.generic], code: NDArray[np.int64], groups: int) -> F
 def exact_sums(values: Amounts, code: NDArray[np.int64], groups: int) -> list[int]:
     """The sum of each group of whole numbers, exact: halves are added apart, so that floats hold them."""
     if values.dtype == object:
-        found = [0] * groups
+        totals = [0] * groups
         for group, value in zip(code.tolist(), values.tolist(), strict=True):
-            found[group] += value
-        return found
+            totals[group] += value
+        return totals
     high, low = (sums(half, code, groups) for half in (values >> HALF, values & (2**HALF - 1)))
     return [(int(above) << HALF) + int(below) for above, below in zip(high, low, strict=True)]
 
@@ -107,14 +107,14 @@ def _by_column(table: Columns, name: str) -> Groups:
 def _by_priority(table: Columns) -> Groups:
     """Highest first; each its own group, or a band of neighbours with about as many jobs each."""
     values = table.jobs["priority"].fill_null(0).to_numpy().astype(np.int64)
-    found, code, counts = np.unique(values, return_inverse=True, return_counts=True)
-    band = np.arange(len(found))
-    if len(found) > MOST_PRIORITIES:
+    priorities, code, counts = np.unique(values, return_inverse=True, return_counts=True)
+    band = np.arange(len(priorities))
+    if len(priorities) > MOST_PRIORITIES:
         # A priority's band is the part of all jobs that its middle job is in.
         middle = np.cumsum(counts) - counts / 2
         band = np.unique((middle * MOST_PRIORITIES / counts.sum()).astype(np.int64), return_inverse=True)[1]
     last = int(band[-1]) if len(band) else 0
-    members = [found[band == one] for one in range(last, -1, -1)] if len(found) else []
+    members = [priorities[band == one] for one in range(last, -1, -1)] if len(priorities) else []
     labels = [str(own[0]) if len(own) == 1 else f"{own[0]} to {own[-1]}" for own in members]
     return Groups(tuple(labels), (last - band)[code].astype(np.int64))
 

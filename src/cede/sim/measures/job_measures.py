@@ -159,14 +159,14 @@ def _interruptions(table: Columns, window: Window, groups: Groups) -> Found:
 
 def ran_for(ran: Spans, jobs: int) -> NDArray[np.int64]:
     """How long each job ran in all its attempts."""
-    found = np.zeros(jobs, np.int64)
-    np.add.at(found, ran.row, ran.end - ran.start)
-    return found
+    lengths = np.zeros(jobs, np.int64)
+    np.add.at(lengths, ran.row, ran.end - ran.start)
+    return lengths
 
 
 def _spread(key: str, values: NDArray[np.float64], chosen: Mask, groups: Groups) -> Found:
     means, ranks = spread(values, groups.code[chosen], len(groups), PERCENTILES)
-    return {f"{key}_mean": means, **{f"{key}_p{percentile}": found for percentile, found in ranks.items()}}
+    return {f"{key}_mean": means, **{f"{key}_p{percentile}": of_rank for percentile, of_rank in ranks.items()}}
 
 
 MOST_KINDS = 400
@@ -183,7 +183,7 @@ def inversion_hours(table: Columns, window: Window, waiting: Spans) -> Floats | 
     kinds = sorted(set(zip(rank.tolist(), size.tolist(), strict=True)))
     if len(kinds) > MOST_KINDS:
         return None
-    found = np.zeros(len(priority), np.float64)
+    hours = np.zeros(len(priority), np.float64)
     lower: dict[int, Levels] = {}
     for above, asked in kinds:
         if above not in lower:
@@ -193,8 +193,8 @@ def inversion_hours(table: Columns, window: Window, waiting: Spans) -> Floats | 
             lower[above] = held.clipped(window.begin, window.end)
         alike = (rank == above) & (size == asked)
         lasted = _while_enough(lower[above], asked, waits.start[alike], waits.end[alike])
-        np.add.at(found, waits.row[alike], lasted / HOUR / table.counts[waits.row[alike]])
-    return found
+        np.add.at(hours, waits.row[alike], lasted / HOUR / table.counts[waits.row[alike]])
+    return hours
 
 
 def _while_enough(held: Levels, asked: int, start: Times, end: Times) -> Amounts:

@@ -90,16 +90,16 @@ def measure(
     values: dict[tuple[str, str], dict[str, float | None]] = {}
     for by in GROUPINGS:
         groups = grouped(table, by)
-        found = {
+        by_key = {
             **of_jobs(table, window, groups, bound_s, yard.targets),
             **of_work(table, window, groups),
             **of_money(table, window, groups, yard.prices),
             **of_decisions(table, window, groups),
         }
         if inversion is not None:
-            found["inversion_hours"] = sums(inversion, groups.code, len(groups)).tolist()
+            by_key["inversion_hours"] = sums(inversion, groups.code, len(groups)).tolist()
         for at, label in enumerate(groups.labels):
-            values[by, label] = {key: own[at] for key, own in found.items()}
+            values[by, label] = {key: own[at] for key, own in by_key.items()}
     fairness = of_queues(table, window, grouped(table, "queue"), waiting)
     for name, own in fairness.queues.items():
         values["queue", name].update(own)

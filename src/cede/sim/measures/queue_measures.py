@@ -36,9 +36,9 @@ def entitlements(result: Tables, resource: str, names: Iterable[str]) -> dict[st
     for queue in every:
         below.setdefault(queue.parent if queue.parent in known else None, []).append(queue)
     busy = _with_jobs(every, wanted)
-    found: dict[str, Entitlement] = {}
-    _divide(below, None, Fraction(result.capacity.get(resource, 0)), resource, busy, found)
-    return {name: found[name] for name in sorted(wanted) if name in found}
+    by_queue: dict[str, Entitlement] = {}
+    _divide(below, None, Fraction(result.capacity.get(resource, 0)), resource, busy, by_queue)
+    return {name: by_queue[name] for name in sorted(wanted) if name in by_queue}
 
 
 def _with_jobs(queues: Sequence[Queue], wanted: set[str]) -> set[str]:
@@ -59,7 +59,7 @@ def _divide(
     whole: Fraction,
     resource: str,
     busy: set[str],
-    found: dict[str, Entitlement],
+    by_queue: dict[str, Entitlement],
 ) -> None:
     children = below.get(parent, ())
     promised = {queue.name: _guaranteed(queue, resource) for queue in children}
@@ -70,8 +70,8 @@ def _divide(
         own = promised[queue.name]
         share = left * sharing[queue.name] / weights if queue.name in sharing and weights else Fraction(0)
         entitled = share if own is None else Fraction(own)
-        found[queue.name] = Entitlement(entitled, own)
-        _divide(below, queue.name, entitled, resource, busy, found)
+        by_queue[queue.name] = Entitlement(entitled, own)
+        _divide(below, queue.name, entitled, resource, busy, by_queue)
 
 
 def _guaranteed(queue: Queue, resource: str) -> int | None:
@@ -141,8 +141,8 @@ def _deviation(used: Levels, entitled: float, window: Window) -> float | None:
 
 def of_all(fairness: Fairness) -> dict[str, float | None]:
     """The same of all queues together."""
-    found = {key: [own[key] for own in fairness.queues.values() if own[key] is not None] for key in OF_QUEUES}
-    deviation, under, starved = ([value or 0.0 for value in found[key]] for key in OF_QUEUES)
+    by_key = {key: [own[key] for own in fairness.queues.values() if own[key] is not None] for key in OF_QUEUES}
+    deviation, under, starved = ([value or 0.0 for value in by_key[key]] for key in OF_QUEUES)
     return {
         "jain": fairness.jain,
         "share_deviation": sum(deviation) / len(deviation) if deviation else None,

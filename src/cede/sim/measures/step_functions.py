@@ -36,9 +36,9 @@ class Levels:
 
     def read(self, at: Times) -> Amounts:
         """The level at each of these times."""
-        found = np.searchsorted(self.at, at, "right") - 1
-        level = self.level[np.maximum(found, 0)] if len(self.level) else np.zeros(len(at), self.level.dtype)
-        return np.where(found >= 0, level, 0)
+        index = np.searchsorted(self.at, at, "right") - 1
+        level = self.level[np.maximum(index, 0)] if len(self.level) else np.zeros(len(at), self.level.dtype)
+        return np.where(index >= 0, level, 0)
 
     def areas(self) -> Amounts:
         """Level x time up to each `at`: exact."""
@@ -72,10 +72,10 @@ def together(*parts: Levels) -> tuple[Times, list[Amounts]]:
 def averages(step: Levels, edges: Times) -> NDArray[np.float64]:
     """The time-average of the level between each two edges, which rise; 0 between equal ones."""
     areas = step.areas()
-    found = np.searchsorted(step.at, edges, "right") - 1
-    place = np.maximum(found, 0)
+    index = np.searchsorted(step.at, edges, "right") - 1
+    place = np.maximum(index, 0)
     within = exact_product(step.level[place], np.maximum(edges - step.at[place], 0))
-    upto = np.where(found >= 0, areas[place] + within, 0)
+    upto = np.where(index >= 0, areas[place] + within, 0)
     lengths = np.diff(edges)
     return np.asarray(np.diff(upto) / np.maximum(lengths, 1), np.float64)
 

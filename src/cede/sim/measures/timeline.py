@@ -47,8 +47,8 @@ def steps(result: Tables, by: str = "queue") -> pl.DataFrame:
     table = columns(result)
     parts = []
     for group, used, waiting in _steps(table, by):
-        at, found = together(used, *([] if waiting is None else [waiting]))
-        held, *asked = (level[:-1].astype(np.float64) * table.per_unit for level in found)
+        at, levels = together(used, *([] if waiting is None else [waiting]))
+        held, *asked = (level[:-1].astype(np.float64) * table.per_unit for level in levels)
         parts.append(_frame(at, group, held, asked[0] if asked else None))
     return pl.concat([pl.DataFrame(schema=TIMELINE), *parts])
 

@@ -30,8 +30,8 @@ def states(table: Columns) -> dict[str, Levels]:
     capacity = np.append(np.full(len(at) - 1, table.room), 0)
     out = np.minimum(out, np.maximum(capacity - running, 0))
     kept = np.minimum(kept, np.maximum(capacity - running - out, 0))
-    found = {"running": running, "held": kept, "down": out, "idle": capacity - running - kept - out}
-    return {name: Levels(at, level) for name, level in found.items()}
+    by_state = {"running": running, "held": kept, "down": out, "idle": capacity - running - kept - out}
+    return {name: Levels(at, level) for name, level in by_state.items()}
 
 
 def held_by(table: Columns, spans: Spans) -> Levels:
@@ -102,11 +102,11 @@ def _parts(table: Columns, window: Window) -> dict[str, Times]:
     inside = np.maximum(np.minimum(end, window.end) - np.maximum(start, window.begin), 0)
     cut = inside < end - start
     share = np.divide(inside, end - start, out=np.ones(len(start)), where=end > start)
-    found = {}
+    lengths = {}
     for name in PARTS:
-        lasted = found[name] = times(table.attempts[name])
+        lasted = lengths[name] = times(table.attempts[name])
         lasted[cut] = np.rint(lasted[cut] * share[cut]).astype(np.int64)
-    return found
+    return lengths
 
 
 def _lost_gpu_hours(table: Columns, groups: Groups, wasted: Times) -> Values:
@@ -134,6 +134,6 @@ def _hours(table: Columns, groups: Groups, size: Amounts, unit: int, lasted: Tim
 
 def idle_hours(table: Columns, window: Window) -> float:
     """Capacity x window less what was held and less nodes that were down."""
-    found = states(table)
-    idle = (found[name].clipped(window.begin, window.end).area() for name in ("idle", "held"))
+    by_state = states(table)
+    idle = (by_state[name].clipped(window.begin, window.end).area() for name in ("idle", "held"))
     return sum(idle) * table.unit / (NANO * HOUR)

@@ -37,7 +37,7 @@ def yardstick(
         recorded.select("name", "evictions").drop_nulls("evictions"), "name", "inner"
     )
     order = [name for name, _, _ in bands] + [BEYOND]
-    found = (
+    by_band = (
         jobs.with_columns(band=_band(bands))
         .group_by("band")
         .agg(
@@ -48,7 +48,7 @@ def yardstick(
         .with_columns(_part("replayed"), _part("recorded"))
     )
     return (
-        found.sort(pl.col("band").replace_strict(order, range(len(order)), return_dtype=pl.Int32))
+        by_band.sort(pl.col("band").replace_strict(order, range(len(order)), return_dtype=pl.Int32))
         .select(
             "band",
             "jobs",
@@ -92,10 +92,10 @@ def evictions_by_band(evictions: pl.DataFrame, bands: Sequence[tuple[str, int, i
 
 
 def _band(bands: Sequence[tuple[str, int, int]]) -> pl.Expr:
-    found = pl.lit(BEYOND)
+    band = pl.lit(BEYOND)
     for name, lowest, highest in bands:
-        found = pl.when(pl.col("priority").is_between(lowest, highest)).then(pl.lit(name)).otherwise(found)
-    return found
+        band = pl.when(pl.col("priority").is_between(lowest, highest)).then(pl.lit(name)).otherwise(band)
+    return band
 
 
 def _side(column: str, side: str) -> list[pl.Expr]:

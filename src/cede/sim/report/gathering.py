@@ -197,25 +197,25 @@ def _facts(compared: Compared, results: Sequence[Result]) -> list[tuple[str, str
 
 def _tables(compared: Compared, resource: str, *, ranks: bool) -> tuple[tuple[Grouped, ...], tuple[str, ...]]:
     """A table for each group, and what is to be said of those that have none."""
-    found: list[Grouped] = []
+    tables: list[Grouped] = []
     left_out: dict[str, int] = {}
     for (by, group), rows in groupby(compared.rows, key=lambda row: (row.by, row.group)):
         made = {row.measure.key: _row(row, compared, resource, ranks=ranks) for row in rows}
         sections = tuple((name, tuple(made[key] for key in keys)) for name, keys in divided(made).items())
         jobs = made["jobs"].cells[0].value if "jobs" in made else None
-        found.append(Grouped(by, group, round(jobs or 0), sections))
-    for by in dict.fromkeys(one.by for one in found):
-        own = sorted((one for one in found if one.by == by), key=lambda one: -one.jobs)
+        tables.append(Grouped(by, group, round(jobs or 0), sections))
+    for by in dict.fromkeys(one.by for one in tables):
+        own = sorted((one for one in tables if one.by == by), key=lambda one: -one.jobs)
         dropped = {one.group for one in own[most_groups(own[0]) :]}
         if dropped:
             left_out[by] = len(dropped)
-            found = [one for one in found if one.by != by or one.group not in dropped]
-    shown = Counter(one.by for one in found)
+            tables = [one for one in tables if one.by != by or one.group not in dropped]
+    shown = Counter(one.by for one in tables)
     said = tuple(
         f"By {by} the {shown[by]} groups with most jobs are shown; {count} more are in the JSON."
         for by, count in left_out.items()
     )
-    return tuple(found), said
+    return tuple(tables), said
 
 
 def most_groups(grouped: Grouped) -> int:

@@ -44,7 +44,7 @@ def divided(keys: Iterable[str]) -> dict[str, list[str]]:
     by_title[OTHER] = []
     for key in keys:
         by_title[section_of(key)].append(key)
-    return {title: found for title, found in by_title.items() if found}
+    return {title: own_keys for title, own_keys in by_title.items() if own_keys}
 
 
 KINDS = {"all": "All jobs", "priority": "Priority", "queue": "Queue", "size": "Size"}

@@ -93,8 +93,8 @@ def _stacked(series: Mapping[str, Sequence[float]], names: list[str], length: in
     """A series for each name; what has no name of its own is in the others."""
     nothing = [0.0] * max(0, length - 1)
     rest = [values for name, values in series.items() if name not in names]
-    found = {**series, OTHER: [sum(column) for column in zip(*rest, strict=True)] if rest else nothing}
-    return [_steps(found.get(name, nothing)) for name in names]
+    by_name = {**series, OTHER: [sum(column) for column in zip(*rest, strict=True)] if rest else nothing}
+    return [_steps(by_name.get(name, nothing)) for name in names]
 
 
 def _steps(values: Iterable[float]) -> list[float]:

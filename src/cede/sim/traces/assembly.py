@@ -46,8 +46,8 @@ def assemble(
         raise _same_names(jobs.filter(twice), places)
     columns = []
     for name, dtype in COLUMNS.items():
-        found = pl.col(name).cast(dtype) if name in jobs.columns else pl.lit(None, dtype=dtype)
-        columns.append((found.fill_null(DEFAULTS[name]) if name in DEFAULTS else found).alias(name))
+        column = pl.col(name).cast(dtype) if name in jobs.columns else pl.lit(None, dtype=dtype)
+        columns.append((column.fill_null(DEFAULTS[name]) if name in DEFAULTS else column).alias(name))
     ordered = jobs.sort("submitted", maintain_order=True).select(columns)
     ordered, used = _numbered(ordered, shapes)
     told = list(notes)
@@ -67,8 +67,8 @@ def _check_durations(jobs: pl.DataFrame, places: Places) -> None:
 
 def lacks(jobs: pl.DataFrame) -> list[str]:
     """What the jobs do not say, as sentences."""
-    found = [note for column, note in LACKS.items() if jobs[column].null_count() == jobs.height]
-    return [*found, NO_CHECKPOINTS] if (jobs["checkpoint"] == "none").all() else found
+    missing = [note for column, note in LACKS.items() if jobs[column].null_count() == jobs.height]
+    return [*missing, NO_CHECKPOINTS] if (jobs["checkpoint"] == "none").all() else missing
 
 
 def shapes_of(jobs: pl.DataFrame, columns: Sequence[str], shape: Callable[..., Shape]) -> tuple[pl.Series, list[Shape]]:
@@ -78,10 +78,10 @@ def shapes_of(jobs: pl.DataFrame, columns: Sequence[str], shape: Callable[..., S
     numbers: dict[object, int] = {}
     of: list[int] = []
     for row in distinct.rows():
-        found = shape(*row)
-        number = numbers.setdefault(_key(found), len(shapes))
+        row_shape = shape(*row)
+        number = numbers.setdefault(_key(row_shape), len(shapes))
         if number == len(shapes):
-            shapes.append(found)
+            shapes.append(row_shape)
         of.append(number)
     distinct = distinct.with_columns(pl.Series("shape", of, dtype=pl.Int32))
     joined = jobs.select(columns).join(distinct, on=columns, how="left", nulls_equal=True, maintain_order="left")

@@ -142,33 +142,33 @@ def converted(rows: Rows) -> pl.DataFrame:
 def durations(rows: Rows, column: str, *, needed: bool = False) -> pl.Series:
     """Numbers of seconds, or lengths like 1h30m, as whole microseconds."""
     raw = text(rows, column, needed=needed)
-    found = microseconds(raw)
-    rows.wrong(column, found < 0, lambda value: f"{shown(value)} is negative; a duration is 0 or more")
-    rows.wrong(column, found > LONGEST, lambda value: f"{shown(value)} is out of range; the longest is 100 years")
-    return _completed(rows, column, raw, found, parse_duration)
+    values = microseconds(raw)
+    rows.wrong(column, values < 0, lambda value: f"{shown(value)} is negative; a duration is 0 or more")
+    rows.wrong(column, values > LONGEST, lambda value: f"{shown(value)} is out of range; the longest is 100 years")
+    return _completed(rows, column, raw, values, parse_duration)
 
 
 def times(rows: Rows, column: str, *, needed: bool = False) -> tuple[pl.Series, pl.Series]:
     """Numbers of seconds or RFC 3339 as whole microseconds, and which of them are the latter."""
     raw = text(rows, column, needed=needed)
-    found = microseconds(raw)
-    instant = found.is_null() & raw.is_not_null()
+    values = microseconds(raw)
+    instant = values.is_null() & raw.is_not_null()
     if instant.any():
         usual = raw.set(~raw.str.contains(f"^{_UTC}$").fill_null(False), None).str.to_uppercase()
         clock = usual.str.replace(" ", "T").str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False)
-        found = found.zip_with(found.is_not_null(), clock.to_physical())
-        found = _completed(rows, column, raw, found, parse_time)
-    return found, instant
+        values = values.zip_with(values.is_not_null(), clock.to_physical())
+        values = _completed(rows, column, raw, values, parse_time)
+    return values, instant
 
 
-def _completed(rows: Rows, column: str, raw: pl.Series, found: pl.Series, parse: Callable[[object], int]) -> pl.Series:
+def _completed(rows: Rows, column: str, raw: pl.Series, values: pl.Series, parse: Callable[[object], int]) -> pl.Series:
     """What was found, and what `parse` makes of the texts of which nothing was."""
-    left = (found.is_null() & raw.is_not_null()).fill_null(False)
+    left = (values.is_null() & raw.is_not_null()).fill_null(False)
     if not left.any():
-        return found
+        return values
     some = Rows(pl.DataFrame({ROW: rows.frame[ROW], column: raw.set(~left, None)}), rows.faults)
     more = parsed(some, column, lambda value: int(parse(value)), needed=False)
-    return found.zip_with(found.is_not_null(), more)
+    return values.zip_with(values.is_not_null(), more)
 
 
 def _checked_part(rows: Rows, column: str) -> pl.Series:
@@ -220,12 +220,12 @@ def _on_one_clock(jobs: pl.DataFrame, about: About, places: Places) -> tuple[pl.
 
 
 def _shape(parts: Sequence[str], members: int | None, divisible: bool | None, *texts: str | None) -> Shape:
-    found: dict[str, dict[str, Any]] = {"requests": {}, "labels": {}}
+    fields: dict[str, dict[str, Any]] = {"requests": {}, "labels": {}}
     for column, value in zip(parts, texts, strict=True):
         kind, _, name = column.partition(".")
         if value is not None:
-            found[kind].update({name: value} if name else json.loads(value))
-    return Shape(parse_resources(found["requests"]), members or 1, bool(divisible), found["labels"])
+            fields[kind].update({name: value} if name else json.loads(value))
+    return Shape(parse_resources(fields["requests"]), members or 1, bool(divisible), fields["labels"])
 
 
 ABOUT = b"# trace: "

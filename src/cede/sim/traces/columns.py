@@ -18,10 +18,10 @@ _EXACT_IN_FLOAT_S = 2 * 10**9
 def text(rows: Rows, column: str, *, needed: bool = True) -> pl.Series:
     """The column as it is; what is empty is null."""
     raw = rows.raw(column)
-    found = raw.set(raw == "", None)
+    values = raw.set(raw == "", None)
     if needed:
-        rows.wrong(column, found.is_null(), "is empty")
-    return found
+        rows.wrong(column, values.is_null(), "is empty")
+    return values
 
 
 def whole(
@@ -29,47 +29,47 @@ def whole(
 ) -> pl.Series:
     """Whole numbers within bounds; `8.0` is one."""
     raw = text(rows, column, needed=needed)
-    found = raw.cast(pl.Int64, strict=False)
-    if (found.is_null() & raw.is_not_null()).any():
+    values = raw.cast(pl.Int64, strict=False)
+    if (values.is_null() & raw.is_not_null()).any():
         decimal = raw.cast(pl.Float64, strict=False)
         exact = (decimal == decimal.floor()) & (decimal.abs() < 2**53)
         rounded = decimal.set(~exact.fill_null(False), None).cast(pl.Int64)
-        found = found.zip_with(found.is_not_null(), rounded)
-        rows.wrong(column, found.is_null() & raw.is_not_null(), lambda value: f"{shown(value)} is no whole number")
+        values = values.zip_with(values.is_not_null(), rounded)
+        rows.wrong(column, values.is_null() & raw.is_not_null(), lambda value: f"{shown(value)} is no whole number")
     if least is not None:
-        rows.wrong(column, found < least, lambda value: f"{shown(value)} is too small; the least is {least}")
-    rows.wrong(column, found > most, lambda value: f"{shown(value)} is too large; the most is {most}")
-    return found
+        rows.wrong(column, values < least, lambda value: f"{shown(value)} is too small; the least is {least}")
+    rows.wrong(column, values > most, lambda value: f"{shown(value)} is too large; the most is {most}")
+    return values
 
 
 def seconds(rows: Rows, column: str, *, negative: bool = False, needed: bool = True, unit_s: int = 1) -> pl.Series:
     """Numbers of seconds (or of units of so many) as whole microseconds."""
     raw = text(rows, column, needed=needed)
-    found = microseconds(raw, unit_s)
-    bad = found.is_null() & raw.is_not_null()
+    values = microseconds(raw, unit_s)
+    bad = values.is_null() & raw.is_not_null()
     rows.wrong(column, bad, lambda value: _no_seconds(str(value)))
     if not negative:
-        rows.wrong(column, found < 0, lambda value: f"{shown(value)} is negative")
-    return found
+        rows.wrong(column, values < 0, lambda value: f"{shown(value)} is negative")
+    return values
 
 
 def microseconds(raw: pl.Series, unit_s: int = 1) -> pl.Series:
     """Whole microseconds of numbers of seconds as text, null for all that is none."""
     whole_s = raw.cast(pl.Int64, strict=False)
-    found = whole_s.set((whole_s.abs() >= LIMIT_S // unit_s).fill_null(False), None) * (unit_s * SECOND)
-    if not (found.is_null() & raw.is_not_null()).any():
-        return found
+    values = whole_s.set((whole_s.abs() >= LIMIT_S // unit_s).fill_null(False), None) * (unit_s * SECOND)
+    if not (values.is_null() & raw.is_not_null()).any():
+        return values
     decimal = raw.cast(pl.Float64, strict=False)
     near = (decimal.abs() * unit_s < _EXACT_IN_FLOAT_S).fill_null(False)
     rounded = (decimal.set(~near, None) * (unit_s * SECOND)).round().cast(pl.Int64)
-    found = found.zip_with(found.is_not_null(), rounded)
-    left = raw.filter(found.is_null() & raw.is_not_null()).unique()
+    values = values.zip_with(values.is_not_null(), rounded)
+    left = raw.filter(values.is_null() & raw.is_not_null()).unique()
     exact = {value: _exact(value, unit_s) for value in left}
     known = {value: us for value, us in exact.items() if us is not None}
     if known:
         more = raw.replace_strict(known, default=None, return_dtype=pl.Int64)
-        found = found.zip_with(found.is_not_null(), more)
-    return found
+        values = values.zip_with(values.is_not_null(), more)
+    return values
 
 
 def _exact(value: str, unit_s: int) -> int | None:
@@ -110,13 +110,13 @@ def parsed(
 ) -> pl.Series:
     """What `parse` makes of each text, asked once for equal ones; its ValueErrors are faults."""
     raw = text(rows, column, needed=needed)
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     why: dict[str, str] = {}
     for value in raw.drop_nulls().unique():
         try:
-            found[value] = parse(value)
+            values[value] = parse(value)
         except ValueError as error:
             why[value] = str(error)
     if why:
         rows.wrong(column, raw.is_in(list(why)), lambda value: why[str(value)])
-    return raw.replace_strict(found, default=None, return_dtype=dtype or pl.Int64())
+    return raw.replace_strict(values, default=None, return_dtype=dtype or pl.Int64())

@@ -77,8 +77,8 @@ def window_of(trace: Trace, text: str) -> Trace:
 
     A side is a length of time from the first submission, or RFC 3339 where the trace says when it began.
     """
-    left, found, right = text.partition(BETWEEN)
-    if not found:
+    left, separator, right = text.partition(BETWEEN)
+    if not separator:
         hint = "as 2d..9d, 36h.. or ..2026-01-31T12:00:00Z"
         raise InputError([Problem("window", f"{shown(text)} is no window; write BEGIN{BETWEEN}END", hint)])
     sides: list[int | None] = []

@@ -53,8 +53,8 @@ def columns(trace: Trace) -> pl.DataFrame:
 
 
 def _amount(shape: Shape, what: str) -> float:
-    found = sum(nano for name, nano in shape.requests.items() if _is(name, what))
-    return shape.members * found / NANO
+    each = sum(nano for name, nano in shape.requests.items() if _is(name, what))
+    return shape.members * each / NANO
 
 
 def _is(resource: str, what: str) -> bool:

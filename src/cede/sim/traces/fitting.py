@@ -71,14 +71,14 @@ class Room:
 
 def rooms(nodes: Iterable[Node]) -> list[Room]:
     """The kinds of node there are, each once."""
-    found: dict[tuple[object, ...], Room] = {}
+    kinds: dict[tuple[object, ...], Room] = {}
     for node in nodes:
         amounts = {name: nano - node.occupied.get(name, 0) for name, nano in node.capacity.items()}
         if node.flavor is not None:
             amounts |= {f"{name}@{node.flavor}": nano for name, nano in amounts.items()}
         key = (*sorted(amounts.items()), *sorted(node.labels.items()))
-        found.setdefault(key, Room(amounts, node.labels))
-    return list(found.values())
+        kinds.setdefault(key, Room(amounts, node.labels))
+    return list(kinds.values())
 
 
 def divided(shape: Shape, among: Sequence[Room]) -> tuple[Shape, int]:
@@ -88,12 +88,12 @@ def divided(shape: Shape, among: Sequence[Room]) -> tuple[Shape, int]:
     """
     if not shape.divisible:
         return shape, 0
-    found = [fewest for room in among if (fewest := room.fewest(shape)) is not None]
-    if not found:
+    counts = [fewest for room in among if (fewest := room.fewest(shape)) is not None]
+    if not counts:
         return replace(shape, divisible=False), 0
     main = main_resource([shape])
     total = shape.requests.get(main, 0)
-    members = _even(total, _grain(main, total, main), min(found))
+    members = _even(total, _grain(main, total, main), min(counts))
     parts = {name: _part(nano, members, _grain(name, nano, main)) for name, nano in shape.requests.items()}
     return replace(shape, requests=parts, members=members, divisible=False), parts.get(main, 0) * members - total
 
@@ -249,12 +249,12 @@ def _called(name: str, known: set[str]) -> str | None:
 
 
 def _renamed(requests: Mapping[str, int], called: Mapping[str, str | None]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    amounts: dict[str, int] = {}
     for name, nano in requests.items():
         new = called.get(name)
         if new is not None:
-            found[new] = found.get(new, 0) + nano
-    return found
+            amounts[new] = amounts.get(new, 0) + nano
+    return amounts
 
 
 def _refuse_empty(trace: Trace, shapes: Sequence[Shape], known: set[str]) -> None:

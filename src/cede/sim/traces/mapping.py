@@ -89,12 +89,12 @@ def _values(jobs: pl.DataFrame, rule: Rule) -> pl.Series:
     source = jobs[rule.source]
     if rule.table is not None:
         old, new = list(rule.table), pl.Series(list(rule.table.values()), dtype=dtype)
-        found = source.replace_strict(pl.Series(old, dtype=source.dtype), new, default=None, return_dtype=dtype)
+        values = source.replace_strict(pl.Series(old, dtype=source.dtype), new, default=None, return_dtype=dtype)
     elif rule.bands is not None:
-        found = _banded(source, rule, dtype)
+        values = _banded(source, rule, dtype)
     else:
-        found = _copied(source, rule, dtype)
-    return found if rule.default is None else found.fill_null(rule.default).cast(dtype)
+        values = _copied(source, rule, dtype)
+    return values if rule.default is None else values.fill_null(rule.default).cast(dtype)
 
 
 def _banded(source: pl.Series, rule: Rule, dtype: pl.DataType) -> pl.Series:
@@ -105,8 +105,8 @@ def _banded(source: pl.Series, rule: Rule, dtype: pl.DataType) -> pl.Series:
     bounds = np.array([bound for bound, _ in bands if bound is not None], float)
     # The first band whose bound is not below the value.
     place = np.searchsorted(bounds, source.fill_null(0).to_numpy().astype(float), side="left")
-    found = pl.Series(values, dtype=dtype).gather(place)
-    return found.zip_with(source.is_not_null(), pl.repeat(None, len(source), dtype=dtype, eager=True))
+    banded = pl.Series(values, dtype=dtype).gather(place)
+    return banded.zip_with(source.is_not_null(), pl.repeat(None, len(source), dtype=dtype, eager=True))
 
 
 def _copied(source: pl.Series, rule: Rule, dtype: pl.DataType) -> pl.Series:
@@ -129,8 +129,8 @@ def _drawn(jobs: pl.DataFrame, rule: Rule, dtype: pl.DataType) -> pl.Series:
     draws = np.random.Generator(np.random.PCG64(rule.seed))
 
     def draw(count: int) -> pl.Series:
-        found = np.searchsorted(bounds, draws.random(count) * bounds[-1], side="right")
-        return pl.Series(np.minimum(found, len(bounds) - 1))
+        index = np.searchsorted(bounds, draws.random(count) * bounds[-1], side="right")
+        return pl.Series(np.minimum(index, len(bounds) - 1))
 
     if rule.by is None:
         return values.gather(draw(jobs.height))

@@ -330,18 +330,18 @@ def _looked_up(column: str, given: _Rule, loc: Loc, reading: _Reading, common: d
 
 def _bands(column: str, source: str, bands: list[_Band], loc: Loc, reading: _Reading) -> tuple[tuple[Any, Any], ...]:
     place = (*loc, "bands")
-    found: list[tuple[Any, Any]] = []
+    limits: list[tuple[Any, Any]] = []
     for index, band in enumerate(bands):
         at = (*place, index)
         value = reading.value(column, band.value, (*at, "value"))
         if band.up_to is None and index + 1 < len(bands):
             reading.wrong(at, "has no 'up_to'; only the last band may be without")
         bound = None if band.up_to is None else reading.amount(source, band.up_to, (*at, "up_to"))
-        before = found[-1][0] if found else None
+        before = limits[-1][0] if limits else None
         if bound is not None and before is not None and bound <= before:
             reading.wrong((*at, "up_to"), f"{shown(band.up_to)} is not above that of the band before")
-        found.append((bound, value))
-    return tuple(found)
+        limits.append((bound, value))
+    return tuple(limits)
 
 
 class _Range(Part):
@@ -357,14 +357,14 @@ def _condition(column: str, want: object, loc: Loc, reading: _Reading) -> list[C
         values = want if isinstance(want, list) else [want]
         return [Condition(column, tuple(reading.key(column, one, at) for one in values))]
     try:
-        found = _Range.model_validate(want)
+        bounds = _Range.model_validate(want)
     except ValidationError as error:
         reading.problems += [one.problem() for one in findings_of(error, _Range, reading.hints, at)]
         return []
     if not want:
         reading.wrong(at, "says neither 'above' nor 'up_to'")
-    above = None if found.above is None else reading.amount(column, found.above, (*at, "above"))
-    up_to = None if found.up_to is None else reading.amount(column, found.up_to, (*at, "up_to"))
+    above = None if bounds.above is None else reading.amount(column, bounds.above, (*at, "above"))
+    up_to = None if bounds.up_to is None else reading.amount(column, bounds.up_to, (*at, "up_to"))
     return [Condition(column, None, above, up_to)]
 
 

@@ -47,14 +47,14 @@ def source_of(path: Path) -> Source:
 def tar_members(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
     """The files of a tar whose names are wanted, by name."""
 
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     with failures_named(str(path)), tarfile.open(path) as tar:
         # In one go: to go back in a compressed tar is to unpack it again.
         for member in tar:
             file = tar.extractfile(member) if member.isfile() and wanted(member.name) else None
             if file is not None:
-                found[member.name] = file.read()
-    return [Source(f"{path}/{name}", partial(io.BytesIO, found[name])) for name in sorted(found)]
+                contents[member.name] = file.read()
+    return [Source(f"{path}/{name}", partial(io.BytesIO, contents[name])) for name in sorted(contents)]
 
 
 @contextmanager
@@ -96,12 +96,12 @@ def blocks(source: Source, quote: bytes = b"", preamble: bytes = b"") -> Iterato
         while preamble and (rest := file.readline()).startswith(preamble):
             line += 1
         while piece := file.read(BLOCK_BYTES):
-            found = rest + piece
-            cut = _end_of_lines(found, quote)
-            rest = found[cut:]
+            buffer = rest + piece
+            cut = _end_of_lines(buffer, quote)
+            rest = buffer[cut:]
             if cut:
-                yield _text(source, found[:cut], line)
-                line += _lines(found, cut)
+                yield _text(source, buffer[:cut], line)
+                line += _lines(buffer, cut)
         if rest:
             yield _text(source, rest, line)
         elif line == 1:
@@ -124,8 +124,8 @@ def _text(source: Source, data: bytes, line: int) -> bytes:
             data.decode()
         except UnicodeDecodeError as error:
             place = f"{source.name}:{line + _lines(data, error.start)}"
-            found = f"byte 0x{data[error.start]:02x} is not UTF-8"
-            raise InputError([Problem(place, found, "save the file as UTF-8")]) from None
+            message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+            raise InputError([Problem(place, message, "save the file as UTF-8")]) from None
     return data
 
 

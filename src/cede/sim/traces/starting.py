@@ -40,8 +40,8 @@ def starting_cluster(
     if not machines:
         hint = "say what it ran on: --nodes 50 --gpus 8"
         raise InputError([Problem("--cluster-out", "this trace does not name its nodes", hint)])
-    found = sorted(trace.jobs["queue"].fill_null(ONLY).unique().to_list()) or [ONLY]
-    shares = dict(_shares(machines, [path_of(name) for name in found]))
+    queue_names = sorted(trace.jobs["queue"].fill_null(ONLY).unique().to_list()) or [ONLY]
+    shares = dict(_shares(machines, [path_of(name) for name in queue_names]))
     starters = {name: _starter(trace, name, doctrine, shares) for name in _doctrines(doctrine["name"])}
     cluster_wide = {name: dict(starter.settings) for name, starter in starters.items() if starter.settings}
     queues = [_queue(ROOT, None, None, starters)]
@@ -69,11 +69,11 @@ def _doctrines(own: str) -> list[str]:
 
 def _starter(trace: Trace, name: str, asked: Mapping[str, str], shares: Mapping[str, Mapping[str, int]]) -> Starter:
     """What one doctrine says of these queues; of its default edition unless another one is asked for."""
-    found = find(name)
-    edition = asked.get("edition", found.editions[0]) if name == asked["name"] else found.editions[0]
+    doctrine = find(name)
+    edition = asked.get("edition", doctrine.editions[0]) if name == asked["name"] else doctrine.editions[0]
     longest = _longest_save(trace)
-    starter = found.starter(Outline(shares, _priorities(trace, name), longest), edition)
-    known = found.dialect.cluster.model_fields.get(SAVES_WITHIN)
+    starter = doctrine.starter(Outline(shares, _priorities(trace, name), longest), edition)
+    known = doctrine.dialect.cluster.model_fields.get(SAVES_WITHIN)
     if known is None or SAVES_WITHIN in starter.settings or longest <= known.default:
         return starter
     return replace(starter, settings={**starter.settings, SAVES_WITHIN: in_seconds(longest)})

@@ -59,7 +59,7 @@ def summary(trace: Trace) -> dict[str, Any]:
         "begin": None if trace.origin is None else format_time(trace.origin + begin, instant=True),
         "span": (last - begin) / SECOND,
         "resource": main_resource(trace.shapes),
-        "demand": {name: found.to_dict() for name, found in demand(trace).items()},
+        "demand": {name: figures.to_dict() for name, figures in demand(trace).items()},
         "nodes": len(trace.nodes),
         "durations": _quantiles(jobs["duration"]),
         "walltimes": _quantiles(jobs["walltime"]),
@@ -85,7 +85,7 @@ def demand(trace: Trace) -> dict[str, Demand]:
     shape = jobs["shape"].to_numpy()
     begins, lasts = jobs["submitted"].to_numpy(), jobs["duration"].to_numpy()
     span = max(1, int(begins[-1]) - int(begins[0])) if jobs.height else 1
-    found: dict[str, Demand] = {}
+    demands: dict[str, Demand] = {}
     for name in sorted(names, key=lambda name: (name != main, name)):
         held = np.array([one.members * one.requests.get(name, 0) / NANO for one in trace.shapes])[shape]
         work = float((held * (lasts / SECOND)).sum())
@@ -93,8 +93,8 @@ def demand(trace: Trace) -> dict[str, Demand]:
         peak = _peak(begins, begins + lasts, held)
         within = np.minimum(begins + lasts, int(begins[-1]) if jobs.height else 0) - begins
         mean = float((held * (np.maximum(within, 0) / SECOND)).sum()) / (span / SECOND)
-        found[name] = Demand(min(mean, peak), work / (span / SECOND), peak, work / 3600, capacity or None)
-    return found
+        demands[name] = Demand(min(mean, peak), work / (span / SECOND), peak, work / 3600, capacity or None)
+    return demands
 
 
 def _peak(begins: Any, ends: Any, held: Any) -> float:

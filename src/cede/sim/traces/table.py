@@ -242,18 +242,18 @@ def _text_columns(
             has_header=False,
             schema=dict.fromkeys(header, pl.String()),
         )
-        found = frame.select(wanted).collect()
+        table = frame.select(wanted).collect()
     except pl.exceptions.PolarsError as error:
         raise _uneven(source, layout, width) or source.wrong(f"is no table: {str(error).splitlines()[0]}") from None
     if width > 1 and not (layout.quoted and b'"' in data):
         # As many separators as there should be; blank lines have none.
         between, count = width - 1, data.count(layout.separator.encode())
-        if count != found.height * between:
+        if count != table.height * between:
             blank = len(re.findall(rb"(?m)^\r?\n", data))
-            wrong = _uneven(source, layout, width) if count != (found.height - blank) * between else None
+            wrong = _uneven(source, layout, width) if count != (table.height - blank) * between else None
             if wrong is not None:
                 raise wrong
-    return found
+    return table
 
 
 def _uneven(source: Source, layout: Layout, width: int) -> InputError | None:

@@ -74,11 +74,11 @@ def audit(
     ledger: Ledger, records: Records, lives: Mapping[str, Life], harmed: set[tuple[str, int]], left: Sequence[Workload]
 ) -> Found:
     """Everything that must hold of each job, and of all together."""
-    found = Found()
-    found.note("other", ledger.faults)
-    found.note("stuck", (f"{job['name']} never ended: it is {job['state']}: {job['why']}" for job in left))
-    found.note("lost", _submissions(ledger, records, lives))
-    found.note("doubled", _decisions(records))
+    findings = Found()
+    findings.note("other", ledger.faults)
+    findings.note("stuck", (f"{job['name']} never ended: it is {job['state']}: {job['why']}" for job in left))
+    findings.note("lost", _submissions(ledger, records, lives))
+    findings.note("doubled", _decisions(records))
     for name, job in records.jobs.items():
         wish = ledger.tried.get(name)
         if wish is None or job["state"] in UNDER_WAY:
@@ -86,36 +86,36 @@ def audit(
         life = lives.get(name, EMPTY)
         lost = {attempt for other, attempt in harmed if other == name}
         if name in ledger.stale:
-            _set_back(found, wish, job, life, records, lost, ledger)
+            _set_back(findings, wish, job, life, records, lost, ledger)
             continue
-        _job(found, wish, job, life, records, lost, cancelled=name in ledger.cancelled)
-        found.note("doubled", twice(life, wish, records.events.get(name, ())))
-        found.note("lost", forgotten(life, job, wish, lost))
+        _job(findings, wish, job, life, records, lost, cancelled=name in ledger.cancelled)
+        findings.note("doubled", twice(life, wish, records.events.get(name, ())))
+        findings.note("lost", forgotten(life, job, wish, lost))
     for name in sorted(ledger.missing & lives.keys()):
-        found.note("doubled", twice(lives[name], ledger.tried[name], None))
-    return found
+        findings.note("doubled", twice(lives[name], ledger.tried[name], None))
+    return findings
 
 
 def _set_back(
-    found: Found, wish: Wish, job: Workload, life: Life, records: Records, lost: set[int], ledger: Ledger
+    findings: Found, wish: Wish, job: Workload, life: Life, records: Records, lost: set[int], ledger: Ledger
 ) -> None:
     """A job that went on after the copy of the store was made that is in force now: the records lack a part of it."""
     name = wish.name
-    found.attempts += job["attempt"]
-    found.set_back += 1
-    found.lost += len(lost)
-    found.note("lost", _end(wish, job, cancelled=name in ledger.cancelled))
+    findings.attempts += job["attempt"]
+    findings.set_back += 1
+    findings.lost += len(lost)
+    findings.note("lost", _end(wish, job, cancelled=name in ledger.cancelled))
     if job["state"] == "completed" and not any(
         life.completed(attempt, wish.members, COMPLETE, FINISHED) for attempt in life.attempts()
     ):
-        found.note("lost", [f"{name} is completed, and no attempt got to its end"])
-    found.note("doubled", twice(life, wish, None))
+        findings.note("lost", [f"{name} is completed, and no attempt got to its end"])
+    findings.note("doubled", twice(life, wish, None))
 
     def excused(attempt: int) -> bool:
         return attempt in lost or (name, attempt) in records.signalled
 
     told = after_a_restore(life, wish, ledger.stale[name], lost, lambda attempt: records.told(name, attempt), excused)
-    found.note("doubled", told)
+    findings.note("doubled", told)
 
 
 def _end(wish: Wish, job: Workload, *, cancelled: bool) -> Iterator[str]:
@@ -153,7 +153,7 @@ def _decisions(records: Records) -> Iterator[str]:
 
 
 def _job(
-    found: Found,
+    findings: Found,
     wish: Wish,
     job: Workload,
     life: Life,
@@ -165,12 +165,12 @@ def _job(
     name = wish.name
 
     def say(sentence: str) -> None:
-        found.note("lost", [sentence])
+        findings.note("lost", [sentence])
 
-    found.attempts += job["attempt"]
-    found.resumed += len({line.attempt for line in life.lines if line.what == "resumed"})
-    found.lost += len(lost)
-    found.note("lost", _end(wish, job, cancelled=cancelled))
+    findings.attempts += job["attempt"]
+    findings.resumed += len({line.attempt for line in life.lines if line.what == "resumed"})
+    findings.lost += len(lost)
+    findings.note("lost", _end(wish, job, cancelled=cancelled))
     for attempt in life.attempts():
         if not 1 <= attempt <= job["attempt"]:
             say(f"{name} ran attempt {attempt}, of which there is no record")
@@ -178,26 +178,26 @@ def _job(
         last = attempt == job["attempt"]
         whole = life.completed(attempt, wish.members, COMPLETE)
         if not life.of(attempt):
-            found.silent += 1
+            findings.silent += 1
             if not records.told(name, attempt) and attempt not in lost:
                 say(f"{name}, attempt {attempt}: nobody told it to go, and it never did anything")
         if last and job["state"] == "completed":
             if not life.completed(attempt, wish.members, COMPLETE, FINISHED):
                 say(f"{name} is completed, and attempt {attempt} did not get to its end")
         elif life.of(attempt, FINISHED) or (whole and records.let_off(name, attempt)):
-            found.finished += 1
+            findings.finished += 1
         elif whole and (name, attempt) in records.signalled:
-            found.photo_finishes += 1
+            findings.photo_finishes += 1
         elif whole and attempt not in lost:
             say(f"{name}, attempt {attempt} got to its end, and its record does not say so")
-    _failures(found, wish, job, life, records, lost)
+    _failures(findings, wish, job, life, records, lost)
     asked = {event["attempt"] for event in records.events.get(name, ()) if event["signal"] in ("hint", "evict")}
     if job["preempted"] > len(asked):
         counted = f"{name} counts {job['preempted']} preemptions, and was asked to give way in {len(asked)} attempts"
-        found.note("doubled", [counted])
+        findings.note("doubled", [counted])
 
 
-def _failures(found: Found, wish: Wish, job: Workload, life: Life, records: Records, lost: set[int]) -> None:
+def _failures(findings: Found, wish: Wish, job: Workload, life: Life, records: Records, lost: set[int]) -> None:
     """Attempts that failed by themselves are the ones that say so, with the code that they ended with."""
     name = wish.name
     recorded = [
@@ -205,14 +205,14 @@ def _failures(found: Found, wish: Wish, job: Workload, life: Life, records: Reco
     ]
     seen = {line.attempt for line in life.lines if line.what == "fail"}
     for attempt in sorted(set(recorded) - seen):
-        found.note("lost", [f"{name}, attempt {attempt} failed on record, and did not say so"])
+        findings.note("lost", [f"{name}, attempt {attempt} failed on record, and did not say so"])
     for attempt in sorted(seen - set(recorded) - lost):
         if (name, attempt) in records.signalled:
-            found.photo_finishes += 1
+            findings.photo_finishes += 1
         else:
-            found.note("lost", [f"{name}, attempt {attempt} failed, and its record does not say so"])
+            findings.note("lost", [f"{name}, attempt {attempt} failed, and its record does not say so"])
     for attempt, times in Counter(recorded).items():
         if times > 1:
-            found.note("doubled", [f"{name}, attempt {attempt} failed {times} times on record"])
+            findings.note("doubled", [f"{name}, attempt {attempt} failed {times} times on record"])
     if job["state"] == "failed" and job["rule"] == EXIT_CODE.id and job["exit_code"] != wish.acts.get("code"):
-        found.note("lost", [f"{name} ended with code {wish.acts.get('code')}, on record {job['exit_code']}"])
+        findings.note("lost", [f"{name} ended with code {wish.acts.get('code')}, on record {job['exit_code']}"])

@@ -44,12 +44,12 @@ class Life:
 
     def members(self, attempt: int) -> Iterator[tuple[int, list[Line]]]:
         """The lines of each member of the attempt; those of its strays are left out."""
-        found: dict[int, list[Line]] = {}
+        by_member: dict[int, list[Line]] = {}
         strays = {line.process for line in self.of(attempt, "stray")}
         for line in self.of(attempt):
             if line.process not in strays:
-                found.setdefault(line.member, []).append(line)
-        yield from sorted(found.items())
+                by_member.setdefault(line.member, []).append(line)
+        yield from sorted(by_member.items())
 
     def completed(self, attempt: int, members: int, *what: str) -> bool:
         """Whether every member got to the end it came for, in one of these words."""

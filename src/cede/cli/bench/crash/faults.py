@@ -131,8 +131,8 @@ def _restored(scene: Scene, server: Server) -> Server:
 
 def _stopped(scene: Scene, server: Server) -> Server:
     """Some supervisors are stopped, as a job can that has their rights, and some are killed."""
-    found = sorted(guards(scene.servers.data), key=lambda guard: guard.pid)
-    for guard in scene.draw.sample(found, min(len(found), MOST_STOPPED)):
+    supervisors = sorted(guards(scene.servers.data), key=lambda guard: guard.pid)
+    for guard in scene.draw.sample(supervisors, min(len(supervisors), MOST_STOPPED)):
         with suppress(ProcessLookupError):
             if scene.draw.random() < 0.3:
                 os.kill(guard.pid, signal.SIGKILL)

@@ -50,12 +50,12 @@ class Evidence:
 
     def others(self) -> list[str]:
         """Processes of other attempts that are still there."""
-        found = []
+        processes = []
         for line in self._path.read_text().splitlines():
             _, attempt, _, pid, start, what = line.split()[:6]
             if attempt != self._attempt and what in PROCESSES and started(int(pid)) == int(start):
-                found.append(f"{attempt}:{pid}")
-        return found
+                processes.append(f"{attempt}:{pid}")
+        return processes
 
 
 class Member:

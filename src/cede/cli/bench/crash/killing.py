@@ -126,9 +126,9 @@ class Killer:
     def _harm_supervisor(self, chance: float) -> None:
         if self._draw.random() >= chance:
             return
-        found = sorted(guards(self._servers.data), key=lambda guard: guard.pid)
-        if found:
-            guard = self._draw.choice(found)
+        supervisors = sorted(guards(self._servers.data), key=lambda guard: guard.pid)
+        if supervisors:
+            guard = self._draw.choice(supervisors)
             with suppress(ProcessLookupError):
                 os.kill(guard.pid, signal.SIGKILL)
                 self.toll.supervisors.add((guard.name, guard.attempt))

@@ -19,7 +19,7 @@ BETWEEN = {"starting": "launch.json", "preempting": "end.json", "cancelling": "e
 
 def moment(data: Path) -> Counter[str]:
     """What there was of each phase, and how much of it was `ordered`: decided and stored, and not yet begun."""
-    found: Counter[str] = Counter()
+    phases: Counter[str] = Counter()
     with TemporaryDirectory(prefix="cede-moment-") as folder:
         # A copy, so that it is the next server that finds the store as this one left it.
         for path in data.glob("cede.db*"):
@@ -32,12 +32,12 @@ def moment(data: Path) -> Counter[str]:
                     "('completed', 'failed', 'cancelled', 'preempted')"
                 ).fetchall()
             except sqlite3.OperationalError:  # killed before there were tables
-                return found
+                return phases
     for name, phase, body in rows:
-        found[phase] += 1
+        phases[phase] += 1
         if phase in BETWEEN and not _acted(data, name, phase, json.loads(body)):
-            found["ordered"] += 1
-    return found
+            phases["ordered"] += 1
+    return phases
 
 
 def _acted(data: Path, name: str, phase: str, job: dict[str, Any]) -> bool:

@@ -167,13 +167,13 @@ def _run(nursery: Nursery, folder: Path, disks: Disks, share: Share, tell: Tell)
         unwell = [f"all is over, and health tells of: {problem}" for problem in client.health()["problems"]]
     last.stop()
     tell("auditing", total)
-    found = audit(stream.ledger, records, evidence.read(notes), killer.toll.supervisors, left)
-    found.note("stuck", [*problems, *_leftovers(servers.data)])
-    found.note("other", [*killer.toll.wrong, *unwell, *_integrity(servers.data)])
-    found.note("other", _logged(servers, full="full" in faults))
-    report = _report(killer.toll, stream.ledger, records, found)
+    findings = audit(stream.ledger, records, evidence.read(notes), killer.toll.supervisors, left)
+    findings.note("stuck", [*problems, *_leftovers(servers.data)])
+    findings.note("other", [*killer.toll.wrong, *unwell, *_integrity(servers.data)])
+    findings.note("other", _logged(servers, full="full" in faults))
+    report = _report(killer.toll, stream.ledger, records, findings)
     setting = {"seed": share.seed, "account": account, "seconds": time.monotonic() - began, "skipped": skipped}
-    return {"kills": share.kills, **setting, **report, "violations": found.violations}
+    return {"kills": share.kills, **setting, **report, "violations": findings.violations}
 
 
 def worker() -> tuple[str, str]:
@@ -197,7 +197,7 @@ def worker() -> tuple[str, str]:
 
 
 def _records(client: Client, data: Path) -> Records:
-    jobs: dict[str, Workload] = {found["name"]: found for found in client.jobs(order="oldest")}
+    jobs: dict[str, Workload] = {job["name"]: job for job in client.jobs(order="oldest")}
     events: dict[str, list[Event]] = {}
     for event in client.events(after=0):
         events.setdefault(event["workload"], []).append(event)
@@ -209,37 +209,37 @@ def _records(client: Client, data: Path) -> Records:
 
 def _nodes(client: Client) -> list[str]:
     """Room that somebody still has."""
-    found = []
+    problems = []
     for node in client.nodes():
         for what in ("held", "leaving", "used", "occupied"):
             amounts = {name: size for name, size in node[what].items() if str(size) != "0"}
             if amounts or node["workloads"]:
-                found.append(f"{node['name']} has {amounts or node['workloads']} {what} though all is over")
-    return found
+                problems.append(f"{node['name']} has {amounts or node['workloads']} {what} though all is over")
+    return problems
 
 
 def _leftovers(data: Path) -> list[str]:
-    found = [f"process {left.pid} is left: {left.what}" for left in remains(data)]
-    return found + [f"the attempt {path.name} was never settled" for path in sorted((data / "active").iterdir())]
+    problems = [f"process {left.pid} is left: {left.what}" for left in remains(data)]
+    return problems + [f"the attempt {path.name} was never settled" for path in sorted((data / "active").iterdir())]
 
 
 def _integrity(data: Path) -> list[str]:
     with closing(sqlite3.connect(f"file:{data / 'cede.db'}?mode=ro", uri=True)) as store:
-        found = [str(row[0]) for row in store.execute("PRAGMA integrity_check")]
+        messages = [str(row[0]) for row in store.execute("PRAGMA integrity_check")]
         broken = store.execute("PRAGMA foreign_key_check").fetchall()
-    problems = [f"the store is damaged: {one}" for one in found if one != "ok"]
+    problems = [f"the store is damaged: {one}" for one in messages if one != "ok"]
     return problems + [f"the store points nowhere: {one}" for one in broken]
 
 
 def _logged(servers: Servers, *, full: bool) -> list[str]:
     """What servers and supervisors had to complain about; where disks were full, not that."""
-    found = []
+    complaints = []
     for path in (servers.log, servers.data / "guard.log"):
         lines = path.read_text(errors="replace").splitlines() if path.exists() else []
         kinds = Counter(_cause(lines, at) for at, line in enumerate(lines) if " ERROR " in line or "Traceback" in line)
         told = ((what, count) for what, count in kinds.items() if not (full and _of_space(what)))
-        found += [f"{path.name} has {count} times: {what}" for what, count in told]
-    return found
+        complaints += [f"{path.name} has {count} times: {what}" for what, count in told]
+    return complaints
 
 
 def _of_space(complaint: str) -> bool:
@@ -253,33 +253,33 @@ def _cause(lines: Sequence[str], at: int) -> str:
     return next((line for line in lines[at + 1 :] if not line.startswith(" ")), lines[at])
 
 
-def _report(toll: Toll, ledger: Ledger, records: Records, found: Found) -> dict[str, Any]:
+def _report(toll: Toll, ledger: Ledger, records: Records, findings: Found) -> dict[str, Any]:
     preempting = [decision for decision in records.decisions if decision["victims"]]
     return {
         "faults": dict(sorted(toll.faults.items())),
-        "wrong": {kind: found.kinds[kind] for kind in KINDS},
+        "wrong": {kind: findings.kinds[kind] for kind in KINDS},
         "killed": {"starting": toll.starting, "serving": toll.serving},
         "between_kills_s": {"p50": _p50(toll.gaps_s), "max": max(toll.gaps_s, default=0.0)},
         "also_killed": {"zygotes": toll.zygotes, "supervisors": len(toll.supervisors)},
         "kills_that_met": dict(sorted(toll.phases.items())),
         "ready_s": {"p50": _p50(toll.ready_s), "max": max(toll.ready_s, default=0.0), "starts": len(toll.ready_s)},
-        "jobs": dict(Counter(found_job["state"] for found_job in records.jobs.values())),
+        "jobs": dict(Counter(job["state"] for job in records.jobs.values())),
         "submissions": {
             "acknowledged": len(ledger.taken),
             "unanswered": ledger.unanswered,
             "there_after_all": ledger.there,
             "not_asked_again": len(ledger.lost),
             "missing_after_a_restore": len(ledger.missing & ledger.taken),
-            "set_back_by_a_restore": found.set_back,
+            "set_back_by_a_restore": findings.set_back,
             "of_these_there": len(ledger.lost & records.jobs.keys()),
         },
         "attempts": {
-            "recorded": found.attempts,
-            "ended_before_a_line": found.silent,
-            "resumed": found.resumed,
-            "lost_their_supervisor": found.lost,
-            "finished_after_saving": found.finished,
-            "photo_finishes": found.photo_finishes,
+            "recorded": findings.attempts,
+            "ended_before_a_line": findings.silent,
+            "resumed": findings.resumed,
+            "lost_their_supervisor": findings.lost,
+            "finished_after_saving": findings.finished,
+            "photo_finishes": findings.photo_finishes,
         },
         "preemptions": {
             "decisions": len(preempting),

@@ -179,20 +179,20 @@ class Left:
 
 def remains(data: Path) -> list[Left]:
     """Every process of this data directory that lives: supervisors, and whatever they started."""
-    found = [Left(guard.pid, f"the supervisor of {guard.name}, attempt {guard.attempt}") for guard in guards(data)]
+    processes = [Left(guard.pid, f"the supervisor of {guard.name}, attempt {guard.attempt}") for guard in guards(data)]
     place = f"CEDE_CHECKPOINT_DIR={data}/jobs/".encode()
     for pid in _pids():
         mine = [variable for variable in _read(pid, "environ").split(b"\0") if variable.startswith(place)]
         if mine:
-            found.append(Left(pid, f"a process of {mine[0][len(place) :].decode().partition('/')[0]}"))
-    return found
+            processes.append(Left(pid, f"a process of {mine[0][len(place) :].decode().partition('/')[0]}"))
+    return processes
 
 
 def end_remains(data: Path) -> None:
     """Nothing is left of this data directory; for a run that is over, however it ended."""
     until = time.monotonic() + PATIENCE_S
-    while (found := remains(data)) and time.monotonic() < until:
-        for left in found:
+    while (processes := remains(data)) and time.monotonic() < until:
+        for left in processes:
             with suppress(ProcessLookupError):
                 os.kill(left.pid, signal.SIGKILL)
         time.sleep(LOOK_S)

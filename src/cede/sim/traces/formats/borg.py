@@ -106,12 +106,12 @@ def _with_durations(jobs: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
 
 
 def _machines(path: Path) -> list[Node]:
-    found, _ = read_table(source_of(path), Layout(), _converted_machines, needs=MACHINE_COLUMNS)
+    machines, _ = read_table(source_of(path), Layout(), _converted_machines, needs=MACHINE_COLUMNS)
     return [
         Node.model_validate(
             {"name": f"machine{number}", "count": count, "capacity": {"cpu": f"{cpu}n", "memory": f"{memory}n"}}
         )
-        for number, (cpu, memory, count) in enumerate(found.iter_rows())
+        for number, (cpu, memory, count) in enumerate(machines.iter_rows())
     ]
 
 
@@ -131,10 +131,10 @@ def borg_evictions(path: Path) -> pl.DataFrame:
     Columns: at (microseconds), name (as in the trace), priority, cpu and memory (parts of the largest machine), ran
     (microseconds since its start, null if that was not seen).
     """
-    found, _ = read_table(
+    evictions, _ = read_table(
         source_of(path), Layout(quoted=False), _converted_evictions, needs=EVICTION_COLUMNS, only=EVICTION_COLUMNS
     )
-    return found.sort("at", maintain_order=True)
+    return evictions.sort("at", maintain_order=True)
 
 
 def _converted_evictions(rows: Rows) -> pl.DataFrame:

@@ -53,10 +53,10 @@ def _sources(path: Path, member: str | None) -> list[tuple[Source, str]]:
         if member is not None:
             raise InputError([Problem(str(path), "is one cluster's file and has no members", "leave member out")])
         return [(source_of(path), _cluster(path.name))]
-    found = [(source, _cluster(source.name)) for source in tar_members(path, lambda name: name.endswith(".csv"))]
-    chosen = [(source, cluster) for source, cluster in found if member is None or _cluster(member) == cluster]
+    sources = [(source, _cluster(source.name)) for source in tar_members(path, lambda name: name.endswith(".csv"))]
+    chosen = [(source, cluster) for source, cluster in sources if member is None or _cluster(member) == cluster]
     if not chosen:
-        clusters = [cluster for _, cluster in found]
+        clusters = [cluster for _, cluster in sources]
         message = f"holds no {member or 'CSV'}; there are {', '.join(clusters) or 'none'}"
         raise InputError([Problem(str(path), message, did_you_mean(member, clusters))])
     return chosen
@@ -70,11 +70,11 @@ def _over(name: str, starts: Sequence[tuple[int, Places]]) -> Places:
     """Places of rows that are numbered through all files."""
 
     def places(rows: Sequence[int]) -> list[str]:
-        found = []
+        names = []
         for row in rows:
             start, within = [one for one in starts if one[0] <= row][-1]
-            found += within.of([row - start])
-        return found
+            names += within.of([row - start])
+        return names
 
     return Places(name, places)
 

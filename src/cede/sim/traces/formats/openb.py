@@ -66,22 +66,22 @@ def read(
     elif never_placed == "drop":
         jobs = jobs.filter(pl.col("started").is_not_null())
     shape, shapes = shapes_of(jobs, ["cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"], _shape)
-    found = _nodes(path, nodes)
-    return assemble(jobs.with_columns(shape), shapes, "openb", places, notes=notes, nodes=found)
+    machines = _nodes(path, nodes)
+    return assemble(jobs.with_columns(shape), shapes, "openb", places, notes=notes, nodes=machines)
 
 
 def _arranged(every: str | None, duration: str | None) -> tuple[int, int] | None:
     if every is None and duration is None:
         return None
-    found = []
+    lengths = []
     for option, value in (("every", every), ("duration", duration)):
         if value is None:
             raise InputError([Problem(option, "is missing", "give both every and duration, or neither")])
         try:
-            found.append(parse_duration(float(value) if value.replace(".", "", 1).isdigit() else value))
+            lengths.append(parse_duration(float(value) if value.replace(".", "", 1).isdigit() else value))
         except ValueError as error:
             raise InputError([Problem(option, str(error))]) from None
-    return found[0], found[1]
+    return lengths[0], lengths[1]
 
 
 def _check_times(path: Path) -> None:
@@ -146,11 +146,11 @@ def _nodes(path: Path, given: str | Path | None) -> list[Node]:
     beside = sorted(path.parent.glob("openb_node_list_all*.csv*")) or sorted(path.parent.glob("openb_node_list*.csv*"))
     if given is None and not beside:
         return []
-    found, _ = read_table(
+    table, _ = read_table(
         source_of(beside[0] if given is None else Path(given)), Layout(), _converted_nodes, needs=NODE_COLUMNS
     )
     nodes = []
-    for name, cpu_milli, memory_mib, gpus, model in found.iter_rows():
+    for name, cpu_milli, memory_mib, gpus, model in table.iter_rows():
         capacity: dict[str, int | str] = {"cpu": f"{cpu_milli}m", "memory": f"{memory_mib}Mi"}
         if gpus:
             capacity["gpu"] = gpus

@@ -53,7 +53,7 @@ def _converted(rows: Rows) -> pl.DataFrame:
 
 def _wall_clock(rows: Rows, column: str) -> pl.Series:
     raw = text(rows, column)
-    found = raw.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
-    bad = found.is_null() & raw.is_not_null()
+    times = raw.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
+    bad = times.is_null() & raw.is_not_null()
     rows.wrong(column, bad, lambda value: f"{shown(value)} is no time like 2017-10-09 07:01:55")
-    return found.to_physical() // SECOND * SECOND
+    return times.to_physical() // SECOND * SECOND

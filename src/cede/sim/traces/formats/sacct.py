@@ -55,10 +55,10 @@ _GPU = "gres/gpu"
 
 def parse_span(value: str) -> int:
     """Microseconds of `[DAYS-]HH:MM:SS`, or `MM:SS` or minutes where there are no days."""
-    found = _SPAN.fullmatch(value)
-    if found is None:
+    match = _SPAN.fullmatch(value)
+    if match is None:
         raise ValueError(f"{shown(value)} is no length of time like 1-02:30:00")
-    days, *parts = found.groups()[:4]
+    days, *parts = match.groups()[:4]
     first, second, third = (int(part or 0) for part in parts)
     if days is not None or parts[2] is not None:
         total = int(days or 0) * 86400 + first * 3600 + second * 60 + third
@@ -66,12 +66,12 @@ def parse_span(value: str) -> int:
         total = first * 60 + second
     if total * SECOND > LONGEST:
         raise ValueError(f"{shown(value)} is out of range; the longest duration is 100 years, which is 876600h")
-    return total * SECOND + round(Decimal(f"0{found[5] or ''}") * SECOND)
+    return total * SECOND + round(Decimal(f"0{match[5] or ''}") * SECOND)
 
 
 def tres_of(value: str) -> dict[str, int]:
     """Nano-units of `cpu=8,mem=64G,node=1,gres/gpu=4` by Cede's names; `node` counts nodes. Others are passed over."""
-    found: dict[str, int] = {}
+    resources: dict[str, int] = {}
     typed = 0
     for part in value.split(","):
         name, equals, amount = part.partition("=")
@@ -83,20 +83,20 @@ def tres_of(value: str) -> dict[str, int]:
             if name.startswith(f"{_GPU}:"):
                 typed += int(amount)
             else:
-                found["gpu" if name == _GPU else name] = int(amount) * NANO
+                resources["gpu" if name == _GPU else name] = int(amount) * NANO
         elif name == "mem":
-            found["memory"] = _memory(amount)
-    if typed and "gpu" not in found:
-        found["gpu"] = typed * NANO
-    return found
+            resources["memory"] = _memory(amount)
+    if typed and "gpu" not in resources:
+        resources["gpu"] = typed * NANO
+    return resources
 
 
 def _memory(amount: str) -> int:
     """Slurm's letters are powers of 1024, and megabytes where there is none."""
-    found = _MEMORY.fullmatch(amount)
-    if found is None:
+    match = _MEMORY.fullmatch(amount)
+    if match is None:
         raise ValueError(f"{shown('mem=' + amount)} is no amount of memory like 64G")
-    return int(Decimal(found[1]) * 2 ** _POWERS[found[2] or "M"]) * NANO
+    return int(Decimal(match[1]) * 2 ** _POWERS[match[2] or "M"]) * NANO
 
 
 def shape_of(tres: str | None, nodes: int | None, cpus: int | None, *, memory: bool) -> Shape:
@@ -213,19 +213,19 @@ def _converted(rows: Rows) -> pl.DataFrame:
 def clock(rows: Rows, column: str, *, needed: bool = False) -> pl.Series:
     """Times like 2026-01-31T12:00:00, or numbers of seconds since 1970, as microseconds since then."""
     raw = text(rows, column, needed=needed)
-    found = raw.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False).to_physical()
-    found = _first(found, microseconds(raw))
-    bad = found.is_null() & raw.is_not_null()
+    times = raw.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False).to_physical()
+    times = _first(times, microseconds(raw))
+    bad = times.is_null() & raw.is_not_null()
     rows.wrong(column, bad, lambda value: f"{shown(value)} is no time like 2026-01-31T12:00:00")
-    return found
+    return times
 
 
 def _first(*columns: pl.Series) -> pl.Series:
     """The first of these that is there, row by row."""
-    found, *others = columns
+    first, *others = columns
     for other in others:
-        found = found.zip_with(found.is_not_null(), other)
-    return found
+        first = first.zip_with(first.is_not_null(), other)
+    return first
 
 
 def _once_each(jobs: pl.DataFrame, places: Places, notes: list[str]) -> pl.DataFrame:

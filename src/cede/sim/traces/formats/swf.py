@@ -83,10 +83,10 @@ def _header(source: Source) -> tuple[dict[str, int], dict[int, str]]:
         for line in file:
             if not line.lstrip().startswith(b";"):
                 break
-            if found := _MACHINE.match(line):
-                about[found[1].decode()] = int(found[2])
-            elif found := _QUEUE.match(line):
-                queues[int(found[1])] = found[2].decode(errors="replace")
+            if match := _MACHINE.match(line):
+                about[match[1].decode()] = int(match[2])
+            elif match := _QUEUE.match(line):
+                queues[int(match[1])] = match[2].decode(errors="replace")
     return about, queues
 
 
