@@ -178,7 +178,7 @@ def _prepared(case: Case) -> tuple[Trace, Cluster, Callable[[], object]]:
     """The trace, what it is replayed on, and the bare loop over the same jobs."""
     from bench import sim_traces as traces
     from cede.engine.load import load
-    from cede.sim.traces.starting import starting_cluster
+    from cede.sim.traces.starting_cluster import starting_cluster
 
     if "/" in case.name:
         name, _, edition = case.name.partition("/")

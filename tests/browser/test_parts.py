@@ -13,13 +13,13 @@ import pytest
 from cede.engine.load import load
 from cede.sim.compare import to_json
 from cede.sim.measures.costliest import costliest
-from cede.sim.numbers import duration, moment, scale_of
+from cede.sim.number_format import duration, moment, scale_of
 from cede.sim.report import write_json, write_report
 from cede.sim.report.content import Cell, Costly, Mark, Party
 from cede.sim.report.costly_table import opening_command
+from cede.sim.report.files import cluster_text, file_names
 from cede.sim.report.gathering import gather, most_groups, spent_of
 from cede.sim.report.html import data, element
-from cede.sim.report.moments import cluster_text, file_names
 from cede.sim.report.page import page
 from cede.sim.verdicts import judge
 from cede.sim.verdicts import to_json as judgement_of

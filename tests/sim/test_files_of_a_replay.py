@@ -10,7 +10,7 @@ import pytest
 
 from cede.cli.sim_progress import Interrupts
 from cede.model.errors import InputError
-from cede.sim.atomic_files import files_draft, folder_draft
+from cede.sim.files import files_draft, folder_draft
 from tests.sim.replays import contents
 
 

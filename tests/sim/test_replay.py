@@ -24,9 +24,9 @@ HIGH: dict[str, Any] = {"submitted": 100, "duration": 50, "cpu": 4, "priority": 
 
 
 def run(
-    *jobs: dict[str, Any], nodes: Any = ({"cpu": 4},), wishes: ReplayOptions | None = None, **settings: Any
+    *jobs: dict[str, Any], nodes: Any = ({"cpu": 4},), options: ReplayOptions | None = None, **settings: Any
 ) -> Result:
-    result = replay(trace_of(*jobs), cluster_of(nodes, **settings), wishes or ReplayOptions())
+    result = replay(trace_of(*jobs), cluster_of(nodes, **settings), options or ReplayOptions())
     assert check(result) == []
     return result
 
@@ -67,7 +67,7 @@ def test_checkpoints_at_an_interval_save_what_came_before_the_last_one() -> None
 
 def test_a_checkpoint_that_takes_too_long_is_not_waited_for() -> None:
     slow = {**LOW, "checkpoint": "auto", "checkpoint_time": 60, "checkpoint_interval": 40}
-    result = run(slow, HIGH, wishes=ReplayOptions(terms=Terms(checkpoint_timeout=20 * SECOND)))
+    result = run(slow, HIGH, options=ReplayOptions(terms=Terms(checkpoint_timeout=20 * SECOND)))
     assert attempts(result, 0)[0] == (0, 120, "preempted", 80, 20, 20)
     assert result.victims["saved"].to_list() == [False]
 
@@ -75,13 +75,13 @@ def test_a_checkpoint_that_takes_too_long_is_not_waited_for() -> None:
 def test_processes_take_their_time_to_leave_but_no_longer_than_the_grace_period() -> None:
     terms = Terms(grace_period=30 * SECOND)
     for stop, left in ((12, 112), (90, 130)):
-        result = run(LOW, HIGH, wishes=ReplayOptions(habits=Habits(stop_time=stop * SECOND), terms=terms))
+        result = run(LOW, HIGH, options=ReplayOptions(habits=Habits(stop_time=stop * SECOND), terms=terms))
         assert attempts(result, 0)[0] == (0, left, "preempted", 0, 100, left - 100)
         assert attempts(result, 1)[0][0] == left
 
 
 def test_starting_may_take_time_which_is_no_work() -> None:
-    result = run({**LOW, "duration": 10}, wishes=ReplayOptions(habits=Habits(start_delay=3 * SECOND)))
+    result = run({**LOW, "duration": 10}, options=ReplayOptions(habits=Habits(start_delay=3 * SECOND)))
     assert attempts(result) == [(0, 13, "completed", 10, 0, 3)]
 
 
@@ -100,7 +100,7 @@ def test_who_can_never_run_is_refused_with_its_reason() -> None:
 def test_a_node_that_goes_down_takes_its_jobs_with_it_and_they_start_again_elsewhere() -> None:
     nodes = ({"cpu": 4}, {"cpu": 4})
     faults = (Fault(60 * SECOND, "n0", "down"), Fault(500 * SECOND, "n0", "ready"))
-    result = run({**LOW, "checkpoint_interval": 25}, nodes=nodes, wishes=ReplayOptions(faults=faults))
+    result = run({**LOW, "checkpoint_interval": 25}, nodes=nodes, options=ReplayOptions(faults=faults))
     assert attempts(result, 0) == [(0, 60, "node", 50, 10, 0), (60, 310, "completed", 250, 0, 0)]
     assert result.jobs["evictions"].to_list() == [1]
     assert result.jobs["preemptions"].to_list() == [0]
@@ -110,12 +110,12 @@ def test_a_node_that_goes_down_takes_its_jobs_with_it_and_they_start_again_elsew
 def test_a_drained_node_is_left_with_a_checkpoint_and_taken_again_when_it_is_ready() -> None:
     saving = {**LOW, "checkpoint": "auto", "checkpoint_time": 10, "restart_time": 5}
     faults = (Fault(60 * SECOND, "n0", "cordoned", evict=True), Fault(100 * SECOND, "n0", "ready"))
-    result = run(saving, wishes=ReplayOptions(faults=faults))
+    result = run(saving, options=ReplayOptions(faults=faults))
     assert attempts(result, 0) == [(0, 70, "drained", 60, 0, 10), (100, 345, "completed", 240, 0, 5)]
 
 
 def test_a_run_that_is_stopped_shows_what_was_under_way() -> None:
-    result = run(LOW, HIGH, {**LOW, "submitted": 110}, wishes=ReplayOptions(until=120 * SECOND))
+    result = run(LOW, HIGH, {**LOW, "submitted": 110}, options=ReplayOptions(until=120 * SECOND))
     assert not result.complete
     assert result.end == 120 * SECOND
     assert result.jobs["state"].to_list() == ["requeued", "running", "waiting"]
@@ -123,7 +123,7 @@ def test_a_run_that_is_stopped_shows_what_was_under_way() -> None:
 
 
 def test_a_run_that_is_stopped_before_anything_happens_has_no_length() -> None:
-    result = run({**LOW, "submitted": 50}, wishes=ReplayOptions(until=20 * SECOND))
+    result = run({**LOW, "submitted": 50}, options=ReplayOptions(until=20 * SECOND))
     assert (result.begin, result.end) == (20 * SECOND, 20 * SECOND)
     assert result.jobs["state"].to_list() == ["waiting"]
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cede.cli.sim_progress import progress_bar, told
 from cede.model.times import SECOND
-from cede.sim.progress import Seen
+from cede.sim.progress import ReplayProgress
 from tests.unit.cli.calls import called
 
 Capture = pytest.CaptureFixture[str]
@@ -71,7 +71,7 @@ def test_a_trace_without_evictions_has_no_yardstick(capsys: Capture) -> None:
 
 
 def test_the_bar_and_all_beside_it_fit_into_80_columns() -> None:
-    seen = Seen(0.5, 157 * 86400 * SECOND, 120_000, 110_000)
+    seen = ReplayProgress(0.5, 157 * 86400 * SECOND, 120_000, 110_000)
     state = f"{told(seen, 122_060)}  12,345 jobs/s  16m 54s left"
     bar = progress_bar()
     bar.add_task("", total=2, completed=1, state=state)

@@ -13,8 +13,8 @@ belong here, and nothing else of Cede is imported.
 
 from __future__ import annotations
 
-from cede.checkpoint.asked import Asked
+from cede.checkpoint.channel import Hint
 from cede.checkpoint.checkpoint import Checkpoint, listening
 from cede.checkpoint.saver import Saver, on_hint
 
-__all__ = ["Asked", "Checkpoint", "Saver", "listening", "on_hint"]
+__all__ = ["Checkpoint", "Hint", "Saver", "listening", "on_hint"]

@@ -11,8 +11,8 @@ from typing import Any
 
 import grpc
 
-from cede.checkpoint.asked import Asked
-from cede.checkpoint.place import Place
+from cede.checkpoint.channel import Hint
+from cede.checkpoint.environment import Environment
 from cede.checkpoint.wire import checkpoint_pb2 as pb
 from cede.checkpoint.wire.methods import REQUESTS, Request, path
 
@@ -45,21 +45,25 @@ class Letter:
 class ByGrpc:
     """One thread hears, another sends; both begin anew when the connection breaks."""
 
-    def __init__(self, place: Place, estimate: float, interval: float) -> None:
-        if not place.broker:
+    def __init__(self, environment: Environment, estimate: float, interval: float) -> None:
+        if not environment.broker:
             raise ValueError("CEDE_PROTOCOL is grpc, and CEDE_BROKER is not set")
         self._me = pb.Member(
-            job=place.job, attempt=place.attempt, member=place.rank, size=place.size, token=place.token
+            job=environment.job,
+            attempt=environment.attempt,
+            member=environment.rank,
+            size=environment.size,
+            token=environment.token,
         )
         self._registration = pb.Registration(member=self._me, estimate_s=estimate, interval_s=interval)
-        self._latest: Asked | None = None
+        self._latest: Hint | None = None
         self._grants: dict[int, float] = {}
         self._answer: tuple[int, str, Request] | None = None
         self._letters: deque[Letter] = deque()
         self._changed = threading.Condition()
         self._closing = threading.Event()
         self._stream: Any = None
-        self._connection = grpc.insecure_channel(place.broker, options=OPTIONS)
+        self._connection = grpc.insecure_channel(environment.broker, options=OPTIONS)
         self._calls = {
             name: self._connection.unary_unary(
                 path(name), request_serializer=kind.SerializeToString, response_deserializer=pb.Noted.FromString
@@ -72,13 +76,13 @@ class ByGrpc:
         for work in (self._hear, self._send):
             threading.Thread(target=work, name=f"cede{work.__name__}", daemon=True).start()
 
-    def latest(self) -> Asked | None:
+    def latest(self) -> Hint | None:
         return self._latest
 
     def granted(self, hint: int) -> float | None:
         return self._grants.get(hint)
 
-    def mark(self) -> tuple[Asked | None, dict[int, float]]:
+    def mark(self) -> tuple[Hint | None, dict[int, float]]:
         with self._changed:
             return self._latest, dict(self._grants)
 
@@ -154,7 +158,7 @@ class ByGrpc:
             self._post(answer[1], answer[2])
             return
         with self._changed:
-            self._latest = Asked(told.hint, told.leaving, told.deadline_us / SECOND if told.deadline_us else None)
+            self._latest = Hint(told.hint, told.leaving, told.deadline_us / SECOND if told.deadline_us else None)
             self._changed.notify_all()
 
     def _send(self) -> None:
@@ -174,6 +178,6 @@ class ByGrpc:
             letter.taken.set()
 
 
-def opened(place: Place, estimate: float, interval: float) -> ByGrpc:
+def opened(environment: Environment, estimate: float, interval: float) -> ByGrpc:
     """The channel; the connection is made beside the application."""
-    return ByGrpc(place, estimate, interval)
+    return ByGrpc(environment, estimate, interval)

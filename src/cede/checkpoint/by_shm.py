@@ -8,8 +8,8 @@ from __future__ import annotations
 import mmap
 import time
 
-from cede.checkpoint.asked import Asked
-from cede.checkpoint.place import Place
+from cede.checkpoint.channel import Hint
+from cede.checkpoint.environment import Environment
 
 MAGIC = b"CEDESHM1"
 LENGTH = 64
@@ -50,21 +50,21 @@ class Flag:
 class ByShm:
     """Cede looks at the answers some fifty times a second while a hint is unanswered."""
 
-    def __init__(self, place: Place) -> None:
-        if place.control is None:
+    def __init__(self, environment: Environment) -> None:
+        if environment.control is None:
             raise ValueError("CEDE_PROTOCOL is shm, and CEDE_CONTROL_DIR is not set")
-        path = place.control / "flag"
+        path = environment.control / "flag"
         with path.open("r+b") as file:
             if file.read(LENGTH)[: len(MAGIC)] != MAGIC or file.tell() < LENGTH:
                 raise ValueError(f"{path} is not a flag of Cede's shared memory protocol")
             self._flag = Flag(mmap.mmap(file.fileno(), LENGTH))
 
-    def latest(self) -> Asked | None:
+    def latest(self) -> Hint | None:
         hint = self._flag.small(HINT)
         if hint == 0:
             return None
         deadline = self._flag.large(DEADLINE)
-        return Asked(hint, self._flag.small(LEAVING) != 0, deadline / SECOND if deadline else None)
+        return Hint(hint, self._flag.small(LEAVING) != 0, deadline / SECOND if deadline else None)
 
     def granted(self, hint: int) -> float | None:
         return None
@@ -98,6 +98,6 @@ class ByShm:
         """The file stays mapped as long as somebody may be looking: another thread."""
 
 
-def opened(place: Place, estimate: float, interval: float) -> ByShm:  # noqa: ARG001  there is no place for these
+def opened(environment: Environment, estimate: float, interval: float) -> ByShm:  # noqa: ARG001  there is no place for these
     """The channel, with the flag mapped."""
-    return ByShm(place)
+    return ByShm(environment)

@@ -13,9 +13,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from cede.checkpoint.asked import Asked
+from cede.checkpoint.channel import Hint
+from cede.checkpoint.environment import Environment
 from cede.checkpoint.files import replace
-from cede.checkpoint.place import Place
 
 POST_EVERY = 0.2
 """Seconds between two tries to write an answer that must be there before the application goes on."""
@@ -26,13 +26,13 @@ LOOK_EVERY = 1.0
 class BySignal:
     """The file is the truth; the signal only says that it is time to look."""
 
-    def __init__(self, place: Place) -> None:
-        if place.control is None:
+    def __init__(self, environment: Environment) -> None:
+        if environment.control is None:
             raise ValueError("CEDE_PROTOCOL is signal, and CEDE_CONTROL_DIR is not set")
-        self._control = place.control
-        self._signal = place.hint_signal
+        self._control = environment.control
+        self._signal = environment.hint_signal
         self._call: Callable[[], object] | None = None
-        self._latest: Asked | None = None
+        self._latest: Hint | None = None
         self._unsent: dict[str, str] = {}
         self._look_at = 0.0
         self._process = os.getpid()
@@ -44,7 +44,7 @@ class BySignal:
         self._before: Any = signal.signal(self._signal, self._arrived) if self.interrupts else None
         self._look()
 
-    def latest(self) -> Asked | None:
+    def latest(self) -> Hint | None:
         if time.monotonic() >= self._look_at:
             self._look()
         return self._latest
@@ -116,7 +116,7 @@ class BySignal:
             told = json.loads((self._control / "hint").read_bytes())
             deadline = told.get("deadline")
             until = None if deadline is None else float(deadline)
-            self._latest = Asked(int(told["hint"]), bool(told["leaving"]), until)
+            self._latest = Hint(int(told["hint"]), bool(told["leaving"]), until)
 
     def _answer(self, name: str, text: str) -> None:
         self._unsent[name] = text
@@ -134,6 +134,6 @@ class BySignal:
                 del self._unsent[name]
 
 
-def opened(place: Place, estimate: float, interval: float) -> BySignal:  # noqa: ARG001  files say nothing of these
+def opened(environment: Environment, estimate: float, interval: float) -> BySignal:  # noqa: ARG001  files say nothing of these
     """The channel, with the signal's handler in place."""
-    return BySignal(place)
+    return BySignal(environment)

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol
 
-from cede.checkpoint.asked import Asked
-from cede.checkpoint.place import Place
+from cede.checkpoint.environment import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Hints of an attempt are numbered from 1. `leaving`: the processes will be told to go when it is written.
+
+    `deadline`: until when it is waited for, in seconds since 1970, where that is known.
+    """
+
+    hint: int
+    leaving: bool
+    deadline: float | None = None
 
 
 class Channel(Protocol):
     """The way to Cede and back. Only `latest` is called often, and it costs next to nothing."""
 
-    def latest(self) -> Asked | None:
+    def latest(self) -> Hint | None:
         """The newest hint that came, answered or not."""
 
     def granted(self, hint: int) -> float | None:
@@ -44,7 +56,7 @@ class Channel(Protocol):
 class Silence:
     """Outside Cede, and under protocols that ask nothing of the application."""
 
-    def latest(self) -> Asked | None:
+    def latest(self) -> Hint | None:
         return None
 
     def granted(self, hint: int) -> float | None:
@@ -72,12 +84,12 @@ class Silence:
 MODULES = {"signal": "by_signal", "shm": "by_shm", "grpc": "by_grpc"}
 
 
-def opened(place: Place, estimate: float, interval: float) -> Channel:
+def opened(environment: Environment, estimate: float, interval: float) -> Channel:
     """The channel of the job's protocol. gRPC is imported only where it is that."""
-    name = MODULES.get(place.protocol)
+    name = MODULES.get(environment.protocol)
     if name is None:
-        if place.protocol not in ("none", "criu"):
-            warnings.warn(f"nobody here knows the protocol {place.protocol!r}: no hint is heard", stacklevel=2)
+        if environment.protocol not in ("none", "criu"):
+            warnings.warn(f"nobody here knows the protocol {environment.protocol!r}: no hint is heard", stacklevel=2)
         return Silence()
-    made: Channel = import_module(f"cede.checkpoint.{name}").opened(place, estimate, interval)
+    made: Channel = import_module(f"cede.checkpoint.{name}").opened(environment, estimate, interval)
     return made

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from cede.checkpoint.asked import Asked
-from cede.checkpoint.channel import Channel, opened
+from cede.checkpoint.channel import Channel, Hint, opened
+from cede.checkpoint.environment import Environment, read_environment
 from cede.checkpoint.files import replace, within
-from cede.checkpoint.place import Place, place_in
 
 PROGRESS_EVERY = 0.1
 """Seconds between two reports of progress; those in between are not sent."""
@@ -26,11 +25,11 @@ _listener: Checkpoint | None = None
 class Checkpoint:
     """Hints come in, answers go out. `wanted` may be called as often as a loop goes round."""
 
-    def __init__(self, place: Place, channel: Channel, estimate: float = 0.0) -> None:
-        self.place = place
+    def __init__(self, environment: Environment, channel: Channel, estimate: float = 0.0) -> None:
+        self.environment = environment
         self.channel = channel
         self._estimate = estimate
-        self._asked: Asked | None = None
+        self._asked: Hint | None = None
         self._answered = 0
         self._asked_quiet: tuple[float, float] | None = None
         self._progress_at = 0.0
@@ -38,35 +37,35 @@ class Checkpoint:
 
     @property
     def job(self) -> str:
-        return self.place.job
+        return self.environment.job
 
     @property
     def attempt(self) -> int:
         """1 when the job runs for the first time."""
-        return self.place.attempt
+        return self.environment.attempt
 
     @property
     def rank(self) -> int:
-        return self.place.rank
+        return self.environment.rank
 
     @property
     def size(self) -> int:
-        return self.place.size
+        return self.environment.size
 
     @property
     def resuming(self) -> bool:
         """Whether an earlier attempt left a checkpoint to go on from."""
-        return self.place.resuming
+        return self.environment.resuming
 
     @property
     def directory(self) -> Path:
         """Where checkpoints belong: the same folder in every attempt. Outside Cede, the working directory."""
-        return self.place.directory
+        return self.environment.directory
 
     @property
     def interval(self) -> float | None:
         """Seconds between checkpoints of its own accord, where whoever submitted the job said so."""
-        return self.place.interval
+        return self.environment.interval
 
     @property
     def hint(self) -> int:
@@ -192,8 +191,8 @@ def listen(*, estimate: float = 0.0, interval: float = 0.0, environment: Mapping
     global _listener  # noqa: PLW0603  a process hears its hints in one place
     if _listener is not None:
         raise RuntimeError("this process already listens to hints")
-    place = place_in(environment)
-    _listener = Checkpoint(place, opened(place, estimate, interval or place.interval or 0.0), estimate)
+    here = read_environment(environment)
+    _listener = Checkpoint(here, opened(here, estimate, interval or here.interval or 0.0), estimate)
     return _listener
 
 

@@ -45,7 +45,7 @@ class Saver:
             channel.call_on_hint(self._look)
         elif not isinstance(channel, Silence):
             if exit:
-                signal.signal(self.ck.place.hint_signal, self._leave)
+                signal.signal(self.ck.environment.hint_signal, self._leave)
             threading.Thread(target=self._watch, name="cede-checkpoint", daemon=True).start()
 
     def __call__(self) -> None:
@@ -86,7 +86,7 @@ class Saver:
                 if left:
                     main = threading.main_thread().ident
                     assert main is not None
-                    signal.pthread_kill(main, self.ck.place.hint_signal)
+                    signal.pthread_kill(main, self.ck.environment.hint_signal)
                     return
 
     def _answer(self) -> bool:
@@ -109,7 +109,7 @@ class Saver:
     def _call_again(self, seconds: float) -> None:
         """The thread waits by itself; where there is none the signal comes once more when the deferral is over."""
         if self._interrupted:
-            timer = threading.Timer(seconds, os.kill, (self._process, self.ck.place.hint_signal))
+            timer = threading.Timer(seconds, os.kill, (self._process, self.ck.environment.hint_signal))
             timer.daemon = True
             timer.start()
 

@@ -100,7 +100,7 @@ def compare(
     from cede.sim.compare import compared, tasks_of, to_json
     from cede.sim.options import ReplayChoices
     from cede.sim.pool import run_all
-    from cede.sim.progress import Seen
+    from cede.sim.progress import ReplayProgress
     from cede.sim.verdicts import judge
     from cede.sim.verdicts import to_json as judgement_of
 
@@ -127,7 +127,7 @@ def compare(
         interrupts = Interrupts()
         with interrupts, Bar("replaying", wanted=not no_progress) as bar:
 
-            def look(seen: Sequence[Seen]) -> bool:
+            def look(seen: Sequence[ReplayProgress]) -> bool:
                 done = sum(one.share >= 1 for one in seen)
                 state = f"{done} of {len(tasks)} replays done"
                 bar.show(sum(one.share for one in seen) / len(seen), state, sum(one.finished for one in seen))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cede.cli import starting
+from cede.cli import cluster_out as new_cluster
 from cede.cli.options import Doctrine, Json, example
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -35,11 +35,11 @@ def generate(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the trace so: .jsonl, .csv or .parquet.")
     ] = None,
-    cluster_out: starting.ClusterOut = None,
-    nodes: starting.Nodes = None,
-    gpus: starting.Gpus = None,
-    cpus: starting.Cpus = None,
-    memory: starting.Memory = None,
+    cluster_out: new_cluster.ClusterOut = None,
+    nodes: new_cluster.Nodes = None,
+    gpus: new_cluster.Gpus = None,
+    cpus: new_cluster.Cpus = None,
+    memory: new_cluster.Memory = None,
     doctrine: Doctrine = None,
     recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes with all their numbers.")] = False,
     json: Json = False,
@@ -66,7 +66,7 @@ def generate(
         from cede.sim.traces.cede_format import write
 
         write(made, Path(out))
-    starting.write_cluster(made, cluster_out, doctrine, nodes=nodes, gpus=gpus, cpus=cpus, memory=memory)
+    new_cluster.write_cluster(made, cluster_out, doctrine, nodes=nodes, gpus=gpus, cpus=cpus, memory=memory)
     figures = summary(made)
     if json:
         emit_json(figures)

@@ -17,7 +17,7 @@ KINDS = (".html", ".htm", ".svg")
 
 def draw(plot: str, resource: str | None, force: bool, source: str, state: State, made: Plan) -> None:
     """Write the page or the picture, as a whole or not at all."""
-    from cede.sim.atomic_files import files_draft
+    from cede.sim.files import files_draft
 
     curves = _curves(state, made)
     chosen = _chosen(curves, resource)

@@ -29,7 +29,7 @@ def check_tables(kind: str) -> None:
 @contextmanager
 def folder_for(out: str | None, force: bool) -> Iterator[Path | None]:
     """A folder to write a replay into, which is in its place when all has ended well; none if none is wanted."""
-    from cede.sim.atomic_files import folder_draft
+    from cede.sim.files import folder_draft
     from cede.sim.output import FILES, MOMENTS
 
     if out is None:
@@ -42,7 +42,7 @@ def folder_for(out: str | None, force: bool) -> Iterator[Path | None]:
 @contextmanager
 def pages_for(report: str | None, option: str, force: bool) -> Iterator[Path | None]:
     """A report's file to write, with its JSON and its moments beside it."""
-    from cede.sim.atomic_files import files_draft
+    from cede.sim.files import files_draft
 
     if report is None:
         yield None

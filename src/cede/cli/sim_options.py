@@ -130,8 +130,8 @@ def check_warm_up(share: float) -> None:
 def yard_of(target: list[str] | None, price: list[str] | None) -> Yard:
     """The target waits and prices that were given; an InputError says what is wrong with one."""
     from cede.model.errors import InputError, Problem
+    from cede.sim.durations import parse_span
     from cede.sim.measures.measure import Yard
-    from cede.sim.spans import parse_span
 
     targets: dict[int, int] = {}
     prices: dict[str, float] = {}

@@ -15,7 +15,7 @@ from cede.model.times import about
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from cede.sim.progress import Seen
+    from cede.sim.progress import ReplayProgress
 
 EVERY_S = 0.1
 
@@ -43,7 +43,7 @@ class Interrupts:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def told(seen: Seen, jobs: int) -> str:
+def told(seen: ReplayProgress, jobs: int) -> str:
     """Simulated time, and how many jobs have ended; short enough for a terminal of 80 columns."""
     return f"{about(seen.passed)}  {seen.finished:,} of {jobs:,}"
 

@@ -76,10 +76,10 @@ def simulate(
     from cede.cli.source import cluster_of
     from cede.cli.trace_source import load_trace
     from cede.sim.measures.measure import measure
-    from cede.sim.measures.yardstick import held_against
+    from cede.sim.measures.recorded_evictions import held_against
     from cede.sim.options import ReplayChoices
     from cede.sim.output import summary_of
-    from cede.sim.progress import Seen, watch_of
+    from cede.sim.progress import ReplayProgress, watch_of
     from cede.sim.simulate import check_doctrine, checked_replay
 
     sim.check_warm_up(warm_up)
@@ -104,7 +104,7 @@ def simulate(
         interrupts = Interrupts()
         with interrupts, Bar("replaying", wanted=not no_progress) as bar:
 
-            def tell(seen: Seen) -> bool:
+            def tell(seen: ReplayProgress) -> bool:
                 bar.show(seen.share, told(seen, len(made.jobs)), seen.finished)
                 return not interrupts.stopped
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cede.cli import starting
+from cede.cli import cluster_out as new_cluster
 from cede.cli.options import Doctrine, Json, example
 from cede.cli.trace_source import Format, LoadFactor, Mapping, Option, Take, TraceFile, Window
 
@@ -25,11 +25,11 @@ def trace(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the trace so: .jsonl, .csv or .parquet.")
     ] = None,
-    cluster_out: starting.ClusterOut = None,
-    nodes: starting.Nodes = None,
-    gpus: starting.Gpus = None,
-    cpus: starting.Cpus = None,
-    memory: starting.Memory = None,
+    cluster_out: new_cluster.ClusterOut = None,
+    nodes: new_cluster.Nodes = None,
+    gpus: new_cluster.Gpus = None,
+    cpus: new_cluster.Cpus = None,
+    memory: new_cluster.Memory = None,
     doctrine: Doctrine = None,
     json: Json = False,
 ) -> None:
@@ -50,7 +50,7 @@ def trace(
         from cede.sim.traces.cede_format import write
 
         write(made, Path(out))
-    starting.write_cluster(made, cluster_out, doctrine, nodes=nodes, gpus=gpus, cpus=cpus, memory=memory)
+    new_cluster.write_cluster(made, cluster_out, doctrine, nodes=nodes, gpus=gpus, cpus=cpus, memory=memory)
     figures = summary(made)
     if json:
         emit_json(figures)

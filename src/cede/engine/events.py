@@ -8,7 +8,7 @@ from typing import Any
 
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.errors import CedeError
-from cede.model.value import value
+from cede.model.value_class import value
 from cede.state.admission import admitted_parts
 from cede.state.columns import NODE_STATES, PENDING, RESERVED, RUNNING, STATES, SUSPENDED
 from cede.state.state import State

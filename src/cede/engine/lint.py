@@ -15,8 +15,8 @@ from cede.doctrines.parts.shortage import shortage
 from cede.engine.cluster import Cluster
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lint import Finding
-from cede.model.lookalikes import lookalike
 from cede.model.quantities import show_quantity
+from cede.model.resources import lookalike
 from cede.model.rules import Rule, RuleSet
 from cede.state.columns import CHECKPOINTING, DOWN, NONE, PREEMPTING, RUNNING, STATES, UNSET, Int64s, limits_added
 from cede.state.state import State

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from cede.model.certificate import Certificate
-from cede.model.value import value
+from cede.model.value_class import value
 
 ACTIONS = ("start", "preempt", "wait", "refuse")
 VERDICTS = ("victim", "protected", "not-needed", "not-eligible")

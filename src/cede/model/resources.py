@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from cede.model.errors import InputError, Problem, shown
+from cede.model.errors import InputError, Problem, nearest, shown
 from cede.model.quantities import parse_quantity, parse_quota
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?(@[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
@@ -66,3 +66,23 @@ def split_flavor(name: str) -> tuple[str, str | None]:
 def is_gpu(name: str) -> bool:
     """Whether this counts as GPU: the name is or ends in `gpu` before any `@`."""
     return name.partition("@")[0].endswith("gpu")
+
+
+USUAL = frozenset({"cpu", "memory", "gpu"})
+
+
+def lookalike(asked: str, offered: Iterable[str]) -> str | None:
+    """The resource that was perhaps meant by a name that is not offered; none if it is, or looks like nothing.
+
+    GPUs are known by many names, so one that is asked for by the wrong name is offered under the right one. A usual
+    name is never taken for another: who asks for gpu does not mean cpu.
+    """
+    names = {split_flavor(name)[0] for name in offered}
+    resource = split_flavor(asked)[0]
+    if resource in names:
+        return None
+    meant = resource if resource in USUAL or is_gpu(resource) else nearest(resource, names | USUAL)
+    if meant is None or meant in names:
+        return meant
+    alike = sorted(name for name in names if is_gpu(meant) and is_gpu(name))
+    return alike[0] if alike else meant if meant != resource else None

@@ -9,7 +9,7 @@ import polars as pl
 
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.model.workloads import CheckpointMode
-from cede.sim.spans import show_span
+from cede.sim.durations import show_span
 from cede.sim.traces.assembly import NO_CHECKPOINTS
 from cede.sim.traces.cutting import noted
 from cede.sim.traces.trace import Trace

@@ -17,8 +17,8 @@ from cede.model.nodes import NodeState
 from cede.model.reading import read_text
 from cede.model.reports import Hints, findings_of
 from cede.model.values import Maybe, Name, Part
-from cede.sim.small_files import bytes_of
-from cede.sim.spans import parse_moment, parse_span
+from cede.sim.durations import parse_moment, parse_span
+from cede.sim.files import bytes_of
 
 MOST_BYTES = 64 * 2**20
 GLOBS = "*?["

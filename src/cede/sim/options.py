@@ -11,9 +11,9 @@ from cede.engine.cluster import Cluster
 from cede.engine.drive.terms import Terms, merged, times_of
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.sim.checkpoint_assumptions import Assumed
+from cede.sim.durations import parse_moment, parse_span, show_span
 from cede.sim.faults import Fault, draw_faults, parse_faults, read_faults
 from cede.sim.machine import Habits
-from cede.sim.spans import parse_moment, parse_span, show_span
 from cede.sim.traces.cutting import begin_of, noted, shake
 from cede.sim.traces.trace import Trace
 

@@ -12,7 +12,7 @@ import polars as pl
 from cede.sim.measures.conservation import conserve
 from cede.sim.measures.measure import Measured
 from cede.sim.measures.timeline import timeline
-from cede.sim.report.moments import file_names, write_moments
+from cede.sim.report.files import file_names, write_moments
 from cede.sim.result import Result
 
 Tables = Literal["parquet", "csv"]

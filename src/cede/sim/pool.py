@@ -12,7 +12,7 @@ from typing import Any
 
 from cede.engine.doctrine_files import load_files, loaded_files
 from cede.sim.compare import Outcome, Task, run_task
-from cede.sim.progress import Look, Seen, watch_of
+from cede.sim.progress import Look, ReplayProgress, watch_of
 
 PAUSE_S = 0.1
 FIELDS = 2
@@ -54,16 +54,16 @@ def cores() -> int:
 
 
 def _one_by_one(tasks: Sequence[Task], look: Look) -> list[Outcome | None]:
-    shown = [Seen() for _ in tasks]
+    shown = [ReplayProgress() for _ in tasks]
     outcomes: list[Outcome | None] = []
     for place, task in enumerate(tasks):
 
-        def tell(how_far: Seen, place: int = place) -> bool:
+        def tell(how_far: ReplayProgress, place: int = place) -> bool:
             shown[place] = how_far
             return look(shown)
 
         outcome = run_task(task, watch_of(task.trace, task.choices, tell)) if look(shown) else None
-        shown[place] = Seen(1.0, finished=len(task.trace.jobs))
+        shown[place] = ReplayProgress(1.0, finished=len(task.trace.jobs))
         outcomes.append(outcome)
     return outcomes
 
@@ -76,7 +76,7 @@ def _watch(waiting: Sequence[Future[Outcome | None]], stop: Any, seen: Any, look
         for one in done:
             if not one.cancelled() and (error := one.exception()) is not None:
                 raise error
-        shown = [Seen(seen[place], finished=int(seen[place + 1])) for place in range(0, len(seen), FIELDS)]
+        shown = [ReplayProgress(seen[place], finished=int(seen[place + 1])) for place in range(0, len(seen), FIELDS)]
         if not look(shown) and not stop.is_set():
             stop.set()
             for one in left:
@@ -108,7 +108,7 @@ def _in_pool(task: Task, place: int) -> Outcome | None:
     if stop.is_set():
         return None
 
-    def tell(how_far: Seen) -> bool:
+    def tell(how_far: ReplayProgress) -> bool:
         seen[FIELDS * place : FIELDS * (place + 1)] = [how_far.share, float(how_far.finished)]
         return not stop.is_set()
 

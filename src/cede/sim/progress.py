@@ -12,7 +12,7 @@ from cede.sim.traces.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReplayProgress:
     """`share` of the whole is behind it; `passed` is simulated time in microseconds, the others are counts of jobs."""
 
     share: float = 0.0
@@ -21,10 +21,10 @@ class Seen:
     finished: int = 0
 
 
-Tell = Callable[[Seen], bool]
+Tell = Callable[[ReplayProgress], bool]
 """Told how far a replay is; whether to go on."""
 
-Look = Callable[[Sequence[Seen]], bool]
+Look = Callable[[Sequence[ReplayProgress]], bool]
 """Shown how far each of several replays is; whether to go on."""
 
 
@@ -36,6 +36,6 @@ def watch_of(trace: Trace, choices: ReplayChoices, tell: Tell) -> Watch:
         share = (submitted + finished) / (2 * jobs) if jobs else 1.0
         if until is not None and until > begin:
             share = max(share, (now - begin) / (until - begin))
-        return tell(Seen(min(share, 1.0), now - begin, submitted, finished))
+        return tell(ReplayProgress(min(share, 1.0), now - begin, submitted, finished))
 
     return looks

@@ -22,7 +22,7 @@ from cede.model.resources import parse_resources
 from cede.model.times import LIMIT_S
 from cede.model.values import Amount, Count, Number, Part, Reads, Resources, number, whole
 from cede.model.yaml_reading import plain_scalar
-from cede.sim.spans import parse_span, show_span
+from cede.sim.durations import parse_span, show_span
 
 Span = Annotated[int, Reads(parse_span, {"type": "string"})]
 Share = Annotated[float, number(most=1)]

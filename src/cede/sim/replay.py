@@ -35,16 +35,16 @@ class Replay:
         document: ClusterFile,
         entries: Entries,
         records: Records,
-        wishes: ReplayOptions,
+        options: ReplayOptions,
         backfill: Backfill,
         begin: int,
         there: Sequence[InitialWorkloads] = (),
     ) -> None:
         origin = records.trace.origin
         self.records = records
-        self.wishes = wishes
+        self.options = options
         self.origin = origin or 0
-        self.machine = Machine(records, wishes.habits)
+        self.machine = Machine(records, options.habits)
         self.now = self.begin = begin
         self.complete = False
         self.events = self.plans = 0
@@ -52,14 +52,14 @@ class Replay:
         self.slowed: Counter[str] = Counter()
         """How often backoff and breaker acted, or would have, by rule."""
         ways = DriverOptions(
-            reasons=wishes.reasons,
-            words=wishes.reasons,
-            at_once=not wishes.habits.start_delay,
+            reasons=options.reasons,
+            words=options.reasons,
+            at_once=not options.habits.start_delay,
             walltimes=False,
             instants=origin is not None,
             backfill=backfill,
             moments=self._wants_moment,
-            slows=wishes.breaker,
+            slows=options.breaker,
             keeps=False,
         )
         self._entries = entries
@@ -85,7 +85,7 @@ class Replay:
     def run(self, watch: Watch | None = None) -> None:
         """To the end of everything, to the time asked for, or until the watch says stop."""
         steps = 0
-        until = self.wishes.until
+        until = self.options.until
         with collecting_garbage_seldom():
             while True:
                 at = self._next_moment()
@@ -109,7 +109,7 @@ class Replay:
 
     def _next_moment(self) -> int | None:
         """When something happens next; what the driver would only look at again does not keep a run going."""
-        records, faults = self.records, self.wishes.faults
+        records, faults = self.records, self.options.faults
         agenda = self.machine.agenda
         at = agenda[0][0] if agenda else None
         if self._next < self._total:
@@ -132,7 +132,7 @@ class Replay:
         facts: list[Fact] = machine.due(at) if agenda and agenda[0][0] <= at else []
         if self._saves:
             facts += machine.saves(at)
-        if self.wishes.faults:
+        if self.options.faults:
             self._faults_of(at, facts)
         first = len(facts)
         begin = self._next
@@ -191,7 +191,7 @@ class Replay:
         self.machine.departed.clear()
 
     def _faults_of(self, at: int, facts: list[Fact]) -> None:
-        faults = self.wishes.faults
+        faults = self.options.faults
         while self._fault < len(faults) and faults[self._fault].at <= at:
             fault = faults[self._fault]
             self._fault += 1

@@ -63,7 +63,7 @@ class Start:
     allocations: Allocations | None = None
 
 
-def prepare(trace: Trace, cluster: Cluster, wishes: ReplayOptions) -> Start:
+def prepare(trace: Trace, cluster: Cluster, options: ReplayOptions) -> Start:
     """The trace made to fit the cluster, beside what is there already; an InputError says what does not go."""
     document = cluster.document
     if document.doctrine is None:
@@ -76,13 +76,13 @@ def prepare(trace: Trace, cluster: Cluster, wishes: ReplayOptions) -> Start:
         trace,
         document.nodes,
         document.queues,
-        queue=wishes.queue,
+        queue=options.queue,
         dialect=document.dialect,
         by_job_priority=by_job_priority,
     )
-    backfill = _backfill(wishes.backfill, fitted, doctrine_of(document.doctrine))
-    fitted = noted(*_walltimes(fitted, backfill, wishes))
-    begin = _begin(fitted, document, wishes)
+    backfill = _backfill(options.backfill, fitted, doctrine_of(document.doctrine))
+    fitted = noted(*_walltimes(fitted, backfill, options))
+    begin = _begin(fitted, document, options)
     there = standing(cluster, begin, frozenset(fitted.jobs["name"] if document.workloads else ()))
     nodes = {
         node.name: {name: nano - node.occupied.get(name, 0) for name, nano in node.capacity.items()}
@@ -90,7 +90,7 @@ def prepare(trace: Trace, cluster: Cluster, wishes: ReplayOptions) -> Start:
     }
     capacity = _capacity(document, nodes)
     whole, sizes = _beside(fitted, there, capacity)
-    jobs = assume(noted(whole, *told(there)), wishes.assumed)
+    jobs = assume(noted(whole, *told(there)), options.assumed)
     apart = None
     if doctrine_of(document.doctrine).traits.members_apart and document.nodes:
         apart = allocations_of(jobs, sizes, document.nodes, document.queues, len(there))
@@ -98,17 +98,17 @@ def prepare(trace: Trace, cluster: Cluster, wishes: ReplayOptions) -> Start:
     return Start(jobs, sizes, there, begin, capacity, nodes, backfill, apart)
 
 
-def replay(trace: Trace, cluster: Cluster, wishes: ReplayOptions | None = None, watch: Watch | None = None) -> Result:
+def replay(trace: Trace, cluster: Cluster, options: ReplayOptions | None = None, watch: Watch | None = None) -> Result:
     """The result of this trace on this cluster. The same arguments give the same result, bit for bit."""
-    wishes = wishes or ReplayOptions()
-    start = prepare(trace, cluster, wishes)
+    options = options or ReplayOptions()
+    start = prepare(trace, cluster, options)
     document, jobs = cluster.document, start.jobs
     assert document.doctrine is not None, "it was looked for"
     apart = start.allocations
     submitted, sizes = (jobs, start.sizes) if apart is None else (apart.workloads, apart.sizes)
-    records = Records(submitted, sizes, main_of(start.capacity), wishes.moments, apart)
-    entries = Entries(submitted, wishes.terms, records, start.there, terms_of_apps(document, wishes.terms), apart)
-    run = Replay(document, entries, records, wishes, start.backfill, start.begin, start.there)
+    records = Records(submitted, sizes, main_of(start.capacity), options.moments, apart)
+    entries = Entries(submitted, options.terms, records, start.there, terms_of_apps(document, options.terms), apart)
+    run = Replay(document, entries, records, options, start.backfill, start.begin, start.there)
     run.run(watch)
     if run.problems:
         raise UnlawfulError(f"a plan was not lawful: {run.problems[0]}")
@@ -116,7 +116,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: ReplayOptions | None = None, 
     return Result(
         doctrine=document.doctrine.name,
         edition=str(document.doctrine.edition),
-        settings={**(wishes.settings or {}), "backfill": start.backfill},
+        settings={**(options.settings or {}), "backfill": start.backfill},
         begin=run.begin,
         end=run.now,
         complete=run.complete,
@@ -133,7 +133,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: ReplayOptions | None = None, 
         decisions=tables["decisions"],
         victims=tables["victims"],
         outages=tables["outages"],
-        notes=(*jobs.notes, *storms_of(run.slowed, tables["attempts"], applied=wishes.breaker)),
+        notes=(*jobs.notes, *storms_of(run.slowed, tables["attempts"], applied=options.breaker)),
         loops=loops_in(records, apart),
         moments=records.moments,
         events=run.events,
@@ -144,12 +144,12 @@ def replay(trace: Trace, cluster: Cluster, wishes: ReplayOptions | None = None, 
     )
 
 
-def _begin(trace: Trace, document: ClusterFile, wishes: ReplayOptions) -> int:
+def _begin(trace: Trace, document: ClusterFile, options: ReplayOptions) -> int:
     """When the first job is submitted, or a node fails before that; with workloads in the file not before that."""
     first = begin_of(trace)
     if not document.workloads:
-        first = min([first, *(fault.at for fault in wishes.faults[:1])])
-    return first if wishes.until is None else min(first, wishes.until)
+        first = min([first, *(fault.at for fault in options.faults[:1])])
+    return first if options.until is None else min(first, options.until)
 
 
 def _beside(trace: Trace, there: tuple[InitialWorkloads, ...], capacity: Amounts) -> tuple[Trace, tuple[Amounts, ...]]:
@@ -199,7 +199,7 @@ def _backfill(wanted: str, trace: Trace, doctrine: Doctrine) -> Backfill:
     return "easy" if has_walltimes and not doctrine.traits.no_line else "off"
 
 
-def _walltimes(trace: Trace, backfill: Backfill, wishes: ReplayOptions) -> tuple[Trace, *tuple[str, ...]]:
+def _walltimes(trace: Trace, backfill: Backfill, options: ReplayOptions) -> tuple[Trace, *tuple[str, ...]]:
     """The trace with its walltimes as they were asked for, and what is to be said of those that jobs ran beyond."""
     jobs = trace.jobs
     beyond = (jobs["duration"] > jobs["walltime"]).fill_null(value=False)
@@ -207,7 +207,7 @@ def _walltimes(trace: Trace, backfill: Backfill, wishes: ReplayOptions) -> tuple
     if not count:
         return (trace,)
     share = f"{count:,} of {known:,} jobs with a walltime ({count / known:.1%})"
-    if wishes.extends:
+    if options.extends:
         longer = pl.when(beyond).then(pl.col("duration")).otherwise("walltime").alias("walltime")
         return replace(trace, jobs=jobs.with_columns(longer)), f"{share} ran beyond it, and theirs is extended to that."
     if backfill != "easy":
@@ -236,8 +236,8 @@ def ready(trace: Trace, cluster: Cluster, choices: ReplayChoices) -> None:
     """Everything that can be known to be wrong before a replay begins, as an InputError."""
     document = cluster.document
     doctrine_of(document.doctrine)
-    made, wishes = asked(trace, cluster, choices, {})
-    prepare(made, cluster, wishes)
+    made, options = asked(trace, cluster, choices, {})
+    prepare(made, cluster, options)
 
 
 def checked_replay(
@@ -248,7 +248,7 @@ def checked_replay(
     `settings` are told beside it. Of the moments those of the costliest preemptions are kept.
     """
     doctrine_of(cluster.document.doctrine)
-    made, wishes = asked(trace, cluster, choices, settings)
+    made, options = asked(trace, cluster, choices, settings)
     interrupted = False
 
     def looks(now: int, submitted: int, finished: int) -> bool:
@@ -257,7 +257,7 @@ def checked_replay(
         return not interrupted
 
     try:
-        result = replay(made, cluster, wishes, looks)
+        result = replay(made, cluster, options, looks)
     except UnlawfulError as error:
         raise UnsoundError(str(error)) from error
     if wrong := check(result):

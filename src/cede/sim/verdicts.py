@@ -10,7 +10,7 @@ from typing import Any
 
 from cede.sim.compare import Cell, Compared, Row, Run
 from cede.sim.measures.definitions import MANY, SOME_WAIT_S
-from cede.sim.numbers import scale_of
+from cede.sim.number_format import scale_of
 from cede.sim.paired_test import LEAST
 
 FEW_WAIT = 0.01

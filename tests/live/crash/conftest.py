@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from cede.cli.bench.crash.run import worker
-from cede.cli.bench.crash.serving import Nursery
+from cede.cli.bench.crash.serving import ForkServer
 from tests.live.crash.scene import Scene
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+def fork_server() -> Iterator[ForkServer]:
     """Where servers come from; loading them once is enough."""
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
+    fork_server = ForkServer()
+    yield fork_server
+    fork_server.close()
 
 
 @pytest.fixture(scope="session")
@@ -25,11 +25,11 @@ def account() -> tuple[str, str]:
 
 
 @pytest.fixture
-def scene(nursery: Nursery, account: tuple[str, str]) -> Iterator[Scene]:
+def scene(fork_server: ForkServer, account: tuple[str, str]) -> Iterator[Scene]:
     """A server that answers, on an empty data directory; after the test nothing of it is left."""
     folder = Path(tempfile.mkdtemp(prefix="cede-test-"))
     folder.chmod(0o711)
-    scene = Scene(nursery, folder, account)
+    scene = Scene(fork_server, folder, account)
     yield scene
     scene.close()
     shutil.rmtree(folder)

@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cede.cli.bench.crash import evidence, job
-from cede.cli.bench.crash.evidence import Life, Line
-from cede.cli.bench.crash.serving import Nursery, Server, Servers, end_remains, guards, remains
-from cede.cli.bench.crash.wishes import CLUSTER, Wish
+from cede.cli.bench.crash import job, job_logs
+from cede.cli.bench.crash.job_logs import JobLog, Line
+from cede.cli.bench.crash.job_specs import CLUSTER, JobSpec
+from cede.cli.bench.crash.serving import ForkServer, Server, Servers, end_remains, guards, remains
 from cede.live.client import Client
 from cede.live.documents import Workload
 from cede.live.executors.local.guard import procfs
@@ -41,13 +41,15 @@ def pass_time(seconds: float) -> None:
 class Scene:
     """One server at a time. `folder` must be open to the account that jobs run as."""
 
-    def __init__(self, nursery: Nursery, folder: Path, worker: tuple[str, str], *, isolated: bool = True) -> None:
+    def __init__(
+        self, fork_server: ForkServer, folder: Path, worker: tuple[str, str], *, isolated: bool = True
+    ) -> None:
         self.notes = folder / "evidence"
         self.notes.mkdir()
         self.notes.chmod(0o1777)
         self._python = worker[1]
         self._isolated = isolated
-        self.servers = Servers(nursery, folder, CLUSTER, worker[0])
+        self.servers = Servers(fork_server, folder, CLUSTER, worker[0])
         self.data = self.servers.data
         self._client: Client | None = None
         self.server = self._up()
@@ -75,8 +77,8 @@ class Scene:
 
     def submit(self, name: str, acts: dict[str, Any] | None = None, **asks: Any) -> Workload:
         """A job that acts so; by default it counts for about an hour."""
-        wish = Wish(name, {"steps": 90_000, "tick": 0.04} | (acts or {}))
-        command = wish.command(self._python, str(Path(job.__file__)), str(self.notes))
+        spec = JobSpec(name, {"steps": 90_000, "tick": 0.04} | (acts or {}))
+        command = spec.command(self._python, str(Path(job.__file__)), str(self.notes))
         if not self._isolated:  # it needs more than the standard library
             command.remove("-S")
         times = {"grace_period": 60, "checkpoint_timeout": 60} | asks.pop("times", {})
@@ -98,8 +100,8 @@ class Scene:
 
     def lines(self, name: str, *what: str) -> list[Line]:
         """What the job wrote down, in these words."""
-        life = evidence.read(self.notes).get(name, Life(name, ()))
-        return [line for line in life.lines if line.what in what]
+        log = job_logs.read(self.notes).get(name, JobLog(name, ()))
+        return [line for line in log.lines if line.what in what]
 
     def sign(self) -> str:
         """A file that is not there yet, for jobs that wait for it."""

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from cede.cli.bench.crash.audit import Records, audit
-from cede.cli.bench.crash.evidence import Life, Line
+from cede.cli.bench.crash.job_logs import JobLog, Line
+from cede.cli.bench.crash.job_specs import JobSpec
 from cede.cli.bench.crash.stream import Ledger
-from cede.cli.bench.crash.wishes import Wish
 from cede.live.documents import Decision, Event, Workload
 
 
@@ -31,8 +31,8 @@ class Case:
     """A job that was preempted once, saved, resumed and completed, with nothing wrong; then something is changed."""
 
     def __init__(self) -> None:
-        self.wish = Wish("job", {}, {"checkpoint": {}})
-        self.ledger = Ledger(tried={"job": self.wish}, taken={"job"})
+        self.spec = JobSpec("job", {}, {"checkpoint": {}})
+        self.ledger = Ledger(tried={"job": self.spec}, taken={"job"})
         self.job: dict[str, Any] = {"name": "job", "state": "completed", "attempt": 2, "members": 1, "preempted": 1}
         self.job |= {"exit_code": 0, "rule": "live.completed", "why": "it is"}
         self.lines = [
@@ -48,8 +48,8 @@ class Case:
     def violations(self) -> list[str]:
         jobs = {self.job["name"]: cast(Workload, self.job)} if self.job else {}
         records = Records(jobs, {"job": self.events}, cast(list[Decision], self.decisions))
-        lives = {"job": Life("job", self.lines)} if self.lines else {}
-        return audit(self.ledger, records, lives, self.harmed, self.left).violations
+        logs = {"job": JobLog("job", self.lines)} if self.lines else {}
+        return audit(self.ledger, records, logs, self.harmed, self.left).violations
 
 
 def change(**fields: Any) -> Callable[[Case], object]:

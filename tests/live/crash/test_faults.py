@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from cede.cli.bench.crash import evidence
+from cede.cli.bench.crash import job_logs
 from cede.cli.bench.crash.audit import Records, audit
+from cede.cli.bench.crash.clock_steps import ClockStep, SteppedMachine
 from cede.cli.bench.crash.contention import CONTENTIONS
-from cede.cli.bench.crash.evidence import Life
-from cede.cli.bench.crash.faults import FAULTS
-from cede.cli.bench.crash.restoring import Restore, copy_store
+from cede.cli.bench.crash.faults import FAULTS, Restore, copy_store
+from cede.cli.bench.crash.job_logs import JobLog
+from cede.cli.bench.crash.job_specs import JobSpec
 from cede.cli.bench.crash.run import Plan, measured
 from cede.cli.bench.crash.serving import guards
-from cede.cli.bench.crash.stepping import ClockStep, SteppedMachine
 from cede.cli.bench.crash.stream import Ledger, Stream
-from cede.cli.bench.crash.wishes import Wish
 from cede.cli.main import main
 from cede.engine.clock import Machine
 from tests.live.crash.scene import Scene, until
@@ -111,7 +110,7 @@ class TestARestoredStore:
         copy_store(scene.data, copy)
         stream = Stream(0, lambda _: [], scene.data)
         scene.submit("after")
-        stream.ledger.tried["after"] = Wish("after", {})
+        stream.ledger.tried["after"] = JobSpec("after", {})
         stream.ledger.taken.add("after")
         until(lambda: list(scene.notes.glob("after.log")))
         scene.server.kill()
@@ -171,8 +170,8 @@ def test_an_acknowledged_job_that_is_deleted_from_the_store_is_counted_as_lost(s
     scene.restart()
     jobs = {job["name"]: job for job in scene.client.jobs()}
 
-    ledger = Ledger(tried={"gone": Wish("gone", {})}, taken={"gone"})
-    result = audit(ledger, Records(jobs, {}, []), evidence.read(scene.notes), set(), [])
+    ledger = Ledger(tried={"gone": JobSpec("gone", {})}, taken={"gone"})
+    result = audit(ledger, Records(jobs, {}, []), job_logs.read(scene.notes), set(), [])
     assert (result.kinds["lost"], result.kinds["stuck"]) == (2, 0)
     assert result.violations == ["gone was acknowledged, and is not there", "gone ran, and there is no record of it"]
 
@@ -180,8 +179,8 @@ def test_an_acknowledged_job_that_is_deleted_from_the_store_is_counted_as_lost(s
 def test_a_job_of_a_restored_store_that_ran_to_its_end_twice_is_counted_as_doubled() -> None:
     lines = [line(1, 1, "begin", 0), line(2, 1, "complete", 0), line(3, 2, "begin", 0), line(4, 2, "complete", 0)]
     job: Any = {"name": "job", "state": "completed", "attempt": 2, "members": 1, "preempted": 0, "why": ""}
-    ledger = Ledger(tried={"job": Wish("job", {})}, taken={"job"}, stale={"job": 0})
-    result = audit(ledger, Records({"job": job}, {}, []), {"job": Life("job", lines)}, set(), [])
+    ledger = Ledger(tried={"job": JobSpec("job", {})}, taken={"job"}, stale={"job": 0})
+    result = audit(ledger, Records({"job": job}, {}, []), {"job": JobLog("job", lines)}, set(), [])
 
     assert result.violations == ["job got to its end in attempt 1, and ran again"]
     assert result.kinds == {"doubled": 1}
@@ -194,9 +193,9 @@ def test_a_gang_that_lost_a_supervisor_by_our_hand_is_told_to_go_and_nobody_else
     lines = [*(line(1, 1, "begin", 0, member=one) for one in range(members)), line(5, 1, "told"), line(6, 1, "left")]
     lines += [line(7 + one, 2, what, 0, member=one) for one in range(members) for what in ("begin", "complete")]
     job: Any = {"name": "job", "state": "completed", "attempt": 2, "members": members, "preempted": 0, "why": ""}
-    ledger = Ledger(tried={"job": Wish("job", {}, {"members": members})}, taken={"job"}, stale={"job": 3})
+    ledger = Ledger(tried={"job": JobSpec("job", {}, {"members": members})}, taken={"job"}, stale={"job": 3})
     lost = {("job", 1)} if harmed else set()
-    result = audit(ledger, Records({"job": job}, {}, []), {"job": Life("job", lines)}, lost, [])
+    result = audit(ledger, Records({"job": job}, {}, []), {"job": JobLog("job", lines)}, lost, [])
 
     said = "job, attempt 1 ran when the store was set back, and was told to go by nobody"
     assert result.violations == ([said] if faulted else [])

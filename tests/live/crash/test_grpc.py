@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from cede.cli.bench.crash.serving import Nursery
+from cede.cli.bench.crash.serving import ForkServer
 from tests.live.crash.scene import Scene, until
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def own_scene(nursery: Nursery) -> Iterator[Scene]:
+def own_scene(fork_server: ForkServer) -> Iterator[Scene]:
     """Jobs have the rights and the interpreter of the tests, which knows gRPC."""
     folder = Path(tempfile.mkdtemp(prefix="cede-test-"))
-    scene = Scene(nursery, folder, (getpass.getuser(), sys.executable), isolated=False)
+    scene = Scene(fork_server, folder, (getpass.getuser(), sys.executable), isolated=False)
     yield scene
     scene.close()
     shutil.rmtree(folder)

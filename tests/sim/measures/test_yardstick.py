@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from cede.sim.measures.yardstick import evictions_by_band, yardstick
+from cede.sim.measures.recorded_evictions import evictions_by_band, yardstick
 from tests.sim.results import Job, Ran, result_of
 
 AWAY, DONE = Ran(0, 1, "preempted"), Ran(5, 6)

@@ -14,7 +14,7 @@ from cede.model.cluster import Node, Queue
 from cede.model.errors import InputError
 from cede.model.quantities import NANO
 from cede.sim.traces.fitting import divided, fit, rooms
-from cede.sim.traces.starting import starting_cluster
+from cede.sim.traces.starting_cluster import starting_cluster
 from cede.sim.traces.trace import Shape
 from tests.sim.shaping.traces import check, column, gpus, trace_of
 

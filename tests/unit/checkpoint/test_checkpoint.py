@@ -14,7 +14,7 @@ import cede.checkpoint
 from cede.checkpoint import Checkpoint
 from cede.checkpoint import checkpoint as module
 from cede.checkpoint.by_shm import HINT, LENGTH, MAGIC
-from cede.checkpoint.place import Place, place_in, signal_number
+from cede.checkpoint.environment import Environment, read_environment, signal_number
 
 
 def under(folder: Path, protocol: str = "signal", **more: str) -> dict[str, str]:
@@ -226,7 +226,7 @@ def test_the_place_is_what_the_environment_says(tmp_path: Path) -> None:
     said = under(tmp_path, CEDE_JOB="j", CEDE_ATTEMPT="3", CEDE_RESUME="1", CEDE_RANK="2", CEDE_SIZE="4")
     said["CEDE_CHECKPOINT_INTERVAL"] = "90.5"
 
-    assert place_in(said) == Place(
+    assert read_environment(said) == Environment(
         job="j",
         attempt=3,
         resuming=True,

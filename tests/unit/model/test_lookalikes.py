@@ -1,6 +1,6 @@
 import pytest
 
-from cede.model.lookalikes import lookalike
+from cede.model.resources import lookalike
 
 MEANT = {
     "one too many": ("gpus", ["cpu", "memory", "gpu"], "gpu"),

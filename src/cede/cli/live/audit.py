@@ -36,7 +36,7 @@ def audit(
 
     Every record has the hash of the one before it, and its own: whatever is changed, taken out or put in shows.
     """
-    from cede.cli.live.shown import ago, maybe, now
+    from cede.cli.live.formatting import ago, maybe, now
     from cede.cli.output import console, emit_json, table, text
 
     with connected(url, token, data) as client:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cede.cli.live.times import pairs
+from cede.cli.live.option_values import pairs
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 
 if TYPE_CHECKING:

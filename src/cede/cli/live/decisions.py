@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cede.cli.certificate_option import Certify, Certifying, seconds_of
-from cede.cli.live.completing import workloads
+from cede.cli.live.completion import workloads
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, countable, example
 
@@ -77,7 +77,7 @@ def _option(place: str) -> str:
 
 
 def _print_list(out: Console, decisions: Sequence[Decision]) -> None:
-    from cede.cli.live.shown import now, since
+    from cede.cli.live.formatting import now, since
     from cede.cli.live.story import decided
     from cede.cli.output import table, text
 
@@ -97,7 +97,7 @@ def _print_list(out: Console, decisions: Sequence[Decision]) -> None:
 
 
 def _print_one(out: Console, one: Decision) -> None:
-    from cede.cli.live.shown import ago, now
+    from cede.cli.live.formatting import ago, now
     from cede.cli.output import text
     from cede.cli.plan_view import print_plan
     from cede.model.plan import Decision as Decided

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.live.output_of import Wanted, followed, written
-from cede.cli.live.shown import instant
+from cede.cli.live.formatting import instant
+from cede.cli.live.job_output import LogQuery, followed, written
 from cede.cli.live.story import decided, event_line, hanging
 from cede.cli.output import text
 from cede.model.errors import CedeError
@@ -122,7 +122,7 @@ class Teller:
             from contextlib import suppress
 
             with suppress(Exception):
-                for piece in followed(self._client, Wanted(name), between=None):
+                for piece in followed(self._client, LogQuery(name), between=None):
                     for line in piece.decode(errors="replace").splitlines():
                         self.say(f"          {name} | {line}", "cyan")
 
@@ -191,7 +191,7 @@ def _submit(
 def _until_it_works(server: DemoServer) -> None:
     """The victim has begun to count: from then on it heeds the signal."""
     ends = time.monotonic() + PATIENCE_S
-    for piece in followed(server.client, Wanted(VICTIM), between=None):
+    for piece in followed(server.client, LogQuery(VICTIM), between=None):
         if b"starting from" in piece:
             return
         if time.monotonic() > ends:
@@ -200,7 +200,7 @@ def _until_it_works(server: DemoServer) -> None:
 
 
 def _log(server: DemoServer, attempt: int) -> str:
-    return b"".join(written(server.client, Wanted(VICTIM, attempt))).decode(errors="replace")
+    return b"".join(written(server.client, LogQuery(VICTIM, attempt))).decode(errors="replace")
 
 
 def _last(pattern: re.Pattern[str], log: str) -> int | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.live.completing import workloads
+from cede.cli.live.completion import workloads
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import countable, example
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cede.cli.live.asking import Name
 from cede.cli.live.connection import Data, Token, Url, connected
+from cede.cli.live.workload_commands import Name
 from cede.cli.options import countable, example
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def logs(
 
     What it wrote to both within the same millisecond may have changed places.
     """
-    from cede.cli.live.output_of import Wanted, followed, last_lines, written
+    from cede.cli.live.job_output import LogQuery, followed, last_lines, written
 
     with connected(url, token, data) as client:
         if member == ALL:
             _print_all(client, name, attempt, _streams(stdout, stderr), follow=follow, tail=tail, json=json)
             return
         streams = _streams(stdout, stderr)
-        wanted = Wanted(name, attempt, _number(member), "both" if len(streams) > 1 else streams[0])
+        wanted = LogQuery(name, attempt, _number(member), "both" if len(streams) > 1 else streams[0])
         pieces = followed(client, wanted, tail) if follow else written(client, wanted)
         if tail is not None and not follow:
             pieces = last_lines(pieces, tail)
@@ -93,7 +93,7 @@ def _print_all(
     """The lines of all members; with `tail` and `follow` those that are there are cut, and those that come are not."""
     from collections import deque
 
-    from cede.cli.live.output_of import lines_of_all, prefixed
+    from cede.cli.live.job_output import lines_of_all, prefixed
 
     members = client.job(name)["members"]
     lines = lines_of_all(client, name, members, attempt, streams, follow=follow)

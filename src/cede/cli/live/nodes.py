@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.live.completing import nodes as names
+from cede.cli.live.completion import nodes as names
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from cede.cli.live.shown import NOTHING, amount, amounts, shortened, state
+from cede.cli.live.formatting import NOTHING, amount, amounts, shortened, state
 from cede.cli.output import listed, text
 from cede.model.resources import is_gpu
 

@@ -57,7 +57,7 @@ def acknowledge(json: Json = False, url: Url = None, token: Token = None, data: 
 
 
 def _show(orphans: OrphanList, *, json: bool) -> None:
-    from cede.cli.live.shown import ago, maybe, now
+    from cede.cli.live.formatting import ago, maybe, now
     from cede.cli.output import console, emit_json, listed, table, text
 
     if json:

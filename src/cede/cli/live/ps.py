@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.live.completing import queues
+from cede.cli.live.completion import queues
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from cede.cli.live.asking import Names, ask_each
 from cede.cli.live.connection import Data, Token, Url
+from cede.cli.live.workload_commands import Names, ask_each
 from cede.cli.options import Json, example
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

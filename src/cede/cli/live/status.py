@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cede.cli.live.asking import Name
 from cede.cli.live.connection import Data, Token, Url, connected
+from cede.cli.live.workload_commands import Name
 from cede.cli.options import Json, example
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def status(name: Name, json: Json = False, url: Url = None, token: Token = None,
         return
     from rich.table import Table
 
-    from cede.cli.live.shown import state
+    from cede.cli.live.formatting import state
     from cede.cli.output import text
 
     out = console()
@@ -48,7 +48,7 @@ def status(name: Name, json: Json = False, url: Url = None, token: Token = None,
 
 def facts(job: Workload) -> Iterator[tuple[str, str]]:
     """What there is to say, each with its label; what is nothing is left out."""
-    from cede.cli.live.shown import ago, maybe, now, where
+    from cede.cli.live.formatting import ago, maybe, now, where
     from cede.cli.live.workloads_view import asked, command
     from cede.model.costs import in_words
 
@@ -103,7 +103,7 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
 
 
 def _checkpoint(job: Workload, at: int) -> str:
-    from cede.cli.live.shown import ago, span
+    from cede.cli.live.formatting import ago, span
     from cede.model.times import parse_duration
 
     asked = job["checkpoint"]

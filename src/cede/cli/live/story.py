@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cede.cli.live.shown import STATE_STYLES, clock, state
+from cede.cli.live.formatting import STATE_STYLES, clock, state
 from cede.cli.output import listed, text
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cede.cli.live.times import pairs
+from cede.cli.live.option_values import pairs
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def misplaced(command: Sequence[str], options: Collection[str], *, parted: bool)
 def print_all(client: Client, job: Workload, *, aside: bool = False) -> None:
     """Everything the workload writes until it has ended, each stream to its own, or both to standard error (`aside`);
     lines of several members prefixed."""
-    from cede.cli.live.output_of import lines_of_all, pieces, prefixed
+    from cede.cli.live.job_output import lines_of_all, pieces, prefixed
 
     if job["members"] == 1:
         for piece in pieces(client, job["name"]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cede.cli.live.completing import queues
+from cede.cli.live.completion import queues
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
 
@@ -144,8 +144,8 @@ def submit(
     Others may have to make way for it. It is durable when this returns. Standard error tells what will not go as it
     seems to be meant. A job reads nothing from standard input: what is piped here is refused.
     """
+    from cede.cli.live.option_values import duration, pairs
     from cede.cli.live.submission import check_stdin, checkpoint_of, folder, misplaced, option_of, requests_of
-    from cede.cli.live.times import duration, pairs
 
     options = {name for one in ctx.command.params for name in (*one.opts, *one.secondary_opts) if name[:2] == "--"}
     hints = [check_stdin(), misplaced(command, options, parted=bool(ctx.obj))]
@@ -195,7 +195,7 @@ def _tell(job: Workload, hints: Sequence[str], *, json: bool, quietly: bool) -> 
     import sys
 
     from cede.cli.failures import printable
-    from cede.cli.live.asking import line
+    from cede.cli.live.workload_commands import line
     from cede.cli.output import console, emit_json
 
     if json:
@@ -210,9 +210,9 @@ def _tell(job: Workload, hints: Sequence[str], *, json: bool, quietly: bool) -> 
 
 
 def _until_ended(client: Client, job: Workload, *, follow: bool, json: bool) -> int:
-    from cede.cli.live.asking import line
     from cede.cli.live.submission import print_all
     from cede.cli.live.wait import code_of
+    from cede.cli.live.workload_commands import line
     from cede.cli.output import console, emit_json
 
     if follow:

@@ -88,7 +88,7 @@ def _until(token: Kept) -> str:
 
 def _expiry(token: Kept) -> str:
     """When it expires: to the day, and to the minute of one that stands for less than two."""
-    from cede.cli.live.shown import instant, now
+    from cede.cli.live.formatting import instant, now
 
     if not token["expires"]:
         return "never"
@@ -99,7 +99,7 @@ def _expiry(token: Kept) -> str:
 @app.command("list", epilog=example("cede token list"))
 def list_(json: Json = False, url: Url = None, token: Token = None, data: Data = None) -> None:
     """List tokens; the tokens themselves are not kept."""
-    from cede.cli.live.shown import ago, maybe, now
+    from cede.cli.live.formatting import ago, maybe, now
     from cede.cli.output import console, emit_json, listed, table, text
 
     with connected(url, token, data) as client:
@@ -124,7 +124,7 @@ def list_(json: Json = False, url: Url = None, token: Token = None, data: Data =
 
 def _state(token: Kept, now: int) -> str:
     """Why it stands for nobody; empty if it does."""
-    from cede.cli.live.shown import instant
+    from cede.cli.live.formatting import instant
 
     if token["revoked"]:
         return "revoked"

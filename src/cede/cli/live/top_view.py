@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cede.cli.live.formatting import clock, maybe, now, shortened, since, state, where
 from cede.cli.live.nodes_view import LEGEND, nano, nodes_table, queues_table, tree_order
-from cede.cli.live.shown import clock, maybe, now, shortened, since, state, where
 from cede.cli.live.story import moved, sentence
 from cede.cli.live.workloads_view import asked, remark
 from cede.cli.output import number, text

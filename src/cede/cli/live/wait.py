@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.live.asking import Names, line
 from cede.cli.live.connection import Data, Token, Url, connected
+from cede.cli.live.workload_commands import Names, line
 from cede.cli.options import Json, example
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def wait(
     """
     import time
 
-    from cede.cli.live.times import seconds
+    from cede.cli.live.option_values import seconds
     from cede.cli.output import console, emit_json
 
     limit_s = None if timeout is None else seconds("--timeout", timeout)
@@ -67,7 +67,7 @@ def wait(
 
 def _tell_late(job: Workload, limit_s: float) -> None:
     from cede.cli.failures import printable
-    from cede.cli.live.shown import span
+    from cede.cli.live.formatting import span
 
     why = f": {job['why']}" if job["why"] else ""
     typer.echo(printable(f"{job['name']} is still {job['state']} after {span(int(limit_s * 1e6))}{why}"), err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.live.shown import ago, clock, instant, now, span, state
+from cede.cli.live.formatting import ago, clock, instant, now, span, state
 from cede.cli.live.story import decided, moved, sentence
 from cede.cli.output import condition_in_words, listed, number, text
 from cede.model.costs import gpu_hours_in_words, in_words

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cede.cli.live.shown import NOTHING, STATE_STYLES, amounts, maybe, now, shortened, since, state, where
+from cede.cli.live.formatting import NOTHING, STATE_STYLES, amounts, maybe, now, shortened, since, state, where
 from cede.cli.output import cut, listed, number, text
 
 if TYPE_CHECKING:

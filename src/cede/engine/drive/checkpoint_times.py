@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from cede.doctrines.parts.cost import ASSUMED, Assumed
 from cede.engine.drive.job import Job
 from cede.model.times import about
-from cede.model.value import value
+from cede.model.value_class import value
 
 MOST_OWNERS = 10_000
 """Apps and users that are remembered; beyond that the one measured longest ago is forgotten."""

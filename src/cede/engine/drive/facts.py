@@ -8,7 +8,7 @@ from dataclasses import field
 from cede.engine.drive.caps import Cap
 from cede.engine.drive.terms import Terms
 from cede.model.cluster import Node, Queue, Workload
-from cede.model.value import value
+from cede.model.value_class import value
 
 
 @value

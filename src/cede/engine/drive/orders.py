@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cede.model.value import value
+from cede.model.value_class import value
 
 
 @value

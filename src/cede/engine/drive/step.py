@@ -11,7 +11,7 @@ from cede.engine.drive.orders import Order
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import Phase, Signal
 from cede.model.plan import Decision
-from cede.model.value import value
+from cede.model.value_class import value
 
 
 @value

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cede.imports.document import check
 from cede.imports.kueue.configuration import configuration_of
 from cede.imports.kueue.flavors import flavors_of
 from cede.imports.kueue.nodes import hosts_of, node, offered
-from cede.imports.kueue.objects import CONFIG, QUEUES, READ, Object, objects_of
-from cede.imports.kueue.origins import kubernetes_loc, kubernetes_words
+from cede.imports.kueue.objects import CONFIG, QUEUES, READ, Object, latest, objects_of
 from cede.imports.kueue.placements import nodes_of, placements_of, pods_of
 from cede.imports.kueue.queues import Tree, tree_of
-from cede.imports.kueue.times import latest
 from cede.imports.kueue.workloads import FINISHED, Work, workload
 from cede.imports.kueue.world import World, local_queues, namespaces, owners_of, priority_classes
-from cede.imports.made import check
 from cede.imports.report import Imported, Note, Report
 from cede.model.cluster import FORMAT
 from cede.model.errors import InputError, Loc, Problem
@@ -221,3 +219,80 @@ def _no_workload(source: str, one: Object) -> Problem:
 
 def _takes_no_part(note: Note) -> Problem:
     return note.place.problem((), f"{note.path}: {note.why}" if note.path else note.why)
+
+
+_IN_QUEUES: dict[str, Loc] = {
+    "name": ("metadata", "name"),
+    "guaranteed": ("spec", "resourceGroups"),
+    "borrowing_limit": ("spec", "resourceGroups"),
+    "lending_limit": ("spec", "resourceGroups"),
+    "resource_groups": ("spec", "resourceGroups"),
+    "weight": ("spec", "fairSharing", "weight"),
+}
+_IN_SETTINGS: dict[str, Loc] = {
+    "withinClusterQueue": ("spec", "preemption"),
+    "reclaimWithinCohort": ("spec", "preemption"),
+    "borrowWithinCohort": ("spec", "preemption"),
+    "flavorFungibility": ("spec",),
+    "queueingStrategy": ("spec",),
+}
+_IN_WORKLOADS: dict[str, Loc] = {
+    "name": ("metadata", "name"),
+    "uid": ("metadata", "uid"),
+    "priority": ("spec", "priority"),
+    "members": ("spec", "podSets"),
+    "requests": ("spec", "podSets"),
+    "pod_sets": ("spec", "podSets"),
+    "constraints": ("spec", "podSets"),
+    "walltime": ("spec", "maximumExecutionTimeSeconds"),
+    "usage": ("status", "admission"),
+}
+_IN_NODES: dict[str, Loc] = {
+    "name": ("metadata", "name"),
+    "labels": ("metadata", "labels"),
+    "capacity": ("status", "allocatable"),
+}
+_IN_CONFIGURATION: dict[str, Loc] = {"strategies": ("fairSharing", "preemptionStrategies")}
+_KINDS = {
+    "ClusterQueue": _IN_QUEUES,
+    "Cohort": _IN_QUEUES,
+    "Workload": _IN_WORKLOADS,
+    "Node": _IN_NODES,
+    "Configuration": _IN_CONFIGURATION,
+}
+_PARENTS = {
+    ("ClusterQueue", True): "cohort",
+    ("ClusterQueue", False): "cohortName",
+    ("Cohort", True): "parent",
+    ("Cohort", False): "parentName",
+}
+_WORDS = {
+    "borrowing_limit": "borrowingLimit",
+    "lending_limit": "lendingLimit",
+    "resource_groups": "resourceGroups",
+    "add a parent": "add a cohort",
+}
+
+
+def kubernetes_loc(one: Object, steps: Loc) -> Loc:
+    """The path in the object of what an entry has below these steps; the steps themselves where that is not known."""
+    if not steps:
+        return ()
+    key, rest = str(steps[0]), steps[1:]
+    if key == "settings" and rest:
+        return (*_IN_SETTINGS[str(rest[0])], *rest) if rest[0] in _IN_SETTINGS else steps
+    if key == "parent" and (one.kind, one.is_old) in _PARENTS:
+        return "spec", _PARENTS[one.kind, one.is_old]
+    path = _KINDS.get(one.kind, {}).get(key)
+    if path is None:
+        return steps
+    if key == "resource_groups":
+        return (*path, *("coveredResources" if step == "resources" else step for step in rest))
+    return path
+
+
+def kubernetes_words(text: str) -> str:
+    """The text with the keys of a cluster file as Kubernetes calls them."""
+    for ours, theirs in _WORDS.items():
+        text = text.replace(ours, theirs)
+    return text

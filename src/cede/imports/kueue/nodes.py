@@ -7,9 +7,8 @@ from typing import Any
 
 from cede.imports.fields import Amounts
 from cede.imports.kueue.admission import HOSTNAME
-from cede.imports.kueue.conditions import NOT_THERE, conditions_of
 from cede.imports.kueue.flavors import Flavor
-from cede.imports.kueue.objects import Object
+from cede.imports.kueue.objects import NOT_THERE, Object, conditions_of
 from cede.imports.kueue.quantities import quantities
 from cede.imports.kueue.queues import Queue
 from cede.imports.kueue.selectors import taints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from cede.imports.kubernetes import OBJECT_META
 from cede.imports.report import Place, Report
 from cede.model.errors import InputError, Loc, path_of, shown
 from cede.model.reading import is_kubernetes_object, read_text
+from cede.model.times import Instant, parse_time
 
 QUEUES = "kueue.x-k8s.io"
 CONFIG = "config.kueue.x-k8s.io"
@@ -158,3 +159,57 @@ def _is_read(kind: str, version: str, fields: Fields) -> bool:
 
 READ = frozenset({"ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Workload", "WorkloadPriorityClass"})
 """The kinds of Kueue that are carried over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What an object's controller last found about it, and since when it is so."""
+
+    is_true: bool
+    is_false: bool
+    reason: str
+    since: int | None
+    loc: tuple[str | int, ...]
+
+
+NOT_THERE = Condition(False, False, "", None, ())
+
+
+def conditions_of(status: Fields) -> dict[str, Condition]:
+    """Conditions by type."""
+    conditions = {}
+    for one in status.parts("conditions"):
+        word = one.choice("status", ("True", "False", "Unknown"))
+        conditions[one.need("type")] = Condition(
+            word == "True", word == "False", one.text("reason") or "", one.time("lastTransitionTime"), one.loc
+        )
+        one.skip_rest()
+    return conditions
+
+
+def latest(objects: Iterable[Object]) -> int | None:
+    """The latest time in them, when something was made, changed or last seen; not when something is due."""
+    times = [time for one in objects for time in _times(one.fields.data)]
+    return max(times, default=None)
+
+
+def _times(data: Mapping[str, Any]) -> Iterable[int]:
+    metadata, status = _mapping(data.get("metadata")), _mapping(data.get("status"))
+    texts = [metadata.get("creationTimestamp")]
+    texts += [_mapping(one).get("time") for one in _list(metadata.get("managedFields"))]
+    for one in (*_list(status.get("conditions")), *_list(status.get("admissionChecks"))):
+        texts += [_mapping(one).get(key) for key in ("lastTransitionTime", "lastHeartbeatTime", "lastProbeTime")]
+    for text in texts:
+        if isinstance(text, str):
+            try:
+                yield Instant(parse_time(text))
+            except ValueError:
+                continue  # whoever reads the field complains of it
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

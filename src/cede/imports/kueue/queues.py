@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cede.imports.fields import Amounts, Fields
-from cede.imports.kueue.conditions import NOT_THERE, conditions_of
-from cede.imports.kueue.objects import Object
+from cede.imports.kueue.objects import NOT_THERE, Object, conditions_of
 from cede.imports.kueue.quantities import is_resource, quantity, quota
 from cede.imports.kueue.selectors import Requirement, label_selector
 from cede.model.errors import shown

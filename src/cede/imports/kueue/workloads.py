@@ -8,9 +8,8 @@ from typing import Any
 
 from cede.imports.fields import Fields
 from cede.imports.kueue.admission import Assignment, assignments_of, usage_of
-from cede.imports.kueue.conditions import NOT_THERE, Condition, conditions_of
 from cede.imports.kueue.configuration import BOOST, SORTING
-from cede.imports.kueue.objects import Object
+from cede.imports.kueue.objects import NOT_THERE, Condition, Object, conditions_of
 from cede.imports.kueue.pod_sets import PodSet, pod_sets_of
 from cede.imports.kueue.world import World
 from cede.model.quantities import format_quantity

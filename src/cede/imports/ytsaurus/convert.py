@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cede.imports.document import Source, check, in_order, refuse_unknown_edition
 from cede.imports.fields import total
-from cede.imports.made import Source, check, in_order, refuse_unknown_edition
 from cede.imports.report import Imported, Place, Report
 from cede.imports.ytsaurus.nodes import USAGE, Nodes, nodes_of
 from cede.imports.ytsaurus.operations import Work, operations_of, queue_names

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from cede.imports.made import Source, check, in_order, refuse_unknown_edition
+from cede.imports.document import Source, check, in_order, refuse_unknown_edition
+from cede.imports.fields import Fields, total
 from cede.imports.report import Imported, Place, Report
 from cede.imports.yunikorn.applications import FINISHED, Works, app_of, queue_of, works_of
 from cede.imports.yunikorn.configuration import Partition, partition_of
 from cede.imports.yunikorn.dump import Dump, clock_of, dump_of
 from cede.imports.yunikorn.dynamic import Tree, tree_of
-from cede.imports.yunikorn.nodes import node
 from cede.imports.yunikorn.pods import pods_of
+from cede.imports.yunikorn.quantities import counted, written
 from cede.imports.yunikorn.queues import note_overuse, queues_of
 from cede.model.cluster import FORMAT
 from cede.model.errors import InputError, Loc, Problem, path_of
@@ -100,3 +101,50 @@ def _add_state(
     places["nodes"] = [one.place for one in dump.nodes]
     places["apps"] = [fields.place for fields in owners]
     places["workloads"] = [Place(dump.fields.place.source, "allocation", work.name) for work in works]
+
+
+OF_YUNIKORN = ("si.io/", "si/")
+"""How the attributes begin that YuniKorn sets itself; the others are the labels of the node."""
+NO_LABELS = ("ready",)
+STRAY = "it belongs to no application of the dump; its room counts as occupied"
+
+
+def node(fields: Fields, running: Collection[str], pending: Mapping[str, str]) -> dict[str, Any]:
+    """What the dump says of a node; `running` and `pending` are the allocation keys of the workloads there are."""
+    entry: dict[str, Any] = {"name": fields.place.name, "capacity": written(counted(fields, "capacity"))}
+    strays = [one for one in fields.parts("allocations") if one.text("allocationKey") not in running]
+    for one in strays:
+        one.remark(STRAY)
+    occupied = total([counted(fields, "occupied"), *(counted(one, "resource") for one in strays)])
+    if any(occupied.values()):
+        entry["occupied"] = written(occupied)
+    labels = {
+        name: value
+        for name, value in fields.labels("attributes").items()
+        if not name.startswith(OF_YUNIKORN) and name not in NO_LABELS
+    }
+    if labels:
+        entry["labels"] = labels
+    if fields.truth("schedulable") is False:
+        entry["state"] = "cordoned"
+    if (holder := _holder(fields, pending)) is not None:
+        entry["reserved_for"] = holder
+    return entry
+
+
+def _holder(fields: Fields, pending: Mapping[str, str]) -> str | None:
+    """The pending workload for which the node is reserved; a reservation is APPLICATION|ALLOCATION."""
+    key = "reservations" if fields.has("reservations") else "Reservations"
+    held = fields.texts(key)
+    if not held:
+        return None
+    names = {pending[ask] for one in held if (ask := one.rpartition("|")[2]) in pending}
+    if len(held) == 1 and len(names) == 1:
+        return names.pop()
+    why = (
+        "it is reserved more than once"
+        if len(held) > 1
+        else "nothing that waits is called like what it is reserved for"
+    )
+    fields.remark(f"{why}; the reservation is not carried over", key)
+    return None

@@ -17,10 +17,9 @@ from cede.live.sensitive import Sensitive
 from cede.model.checks import Known, workload_findings
 from cede.model.cluster import ClusterFile, Queue, Workload
 from cede.model.dialect import INT32
-from cede.model.lookalikes import lookalike
 from cede.model.quantities import NANO, format_quantity
 from cede.model.reports import Finding, Hints
-from cede.model.resources import is_gpu, parse_resources, split_flavor
+from cede.model.resources import is_gpu, lookalike, parse_resources, split_flavor
 from cede.model.salvage import WHOLE
 from cede.state.build import build
 from cede.state.columns import UNLIMITED

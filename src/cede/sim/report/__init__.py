@@ -4,6 +4,6 @@
 measured here.
 """
 
-from cede.sim.report.writing import write_json, write_report
+from cede.sim.report.files import write_json, write_report
 
 __all__ = ["write_json", "write_report"]

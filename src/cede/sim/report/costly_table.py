@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from cede.sim.numbers import MISSING, amount, duration, hours, moment
+from cede.sim.number_format import MISSING, amount, duration, hours, moment
 from cede.sim.report.content import Content, Costly, Party, Run
 from cede.sim.report.html import Markup, element, join
 

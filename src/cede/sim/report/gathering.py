@@ -21,7 +21,7 @@ from cede.sim.measures.conservation import conserve
 from cede.sim.measures.costliest import costliest
 from cede.sim.measures.definitions import MEASURES
 from cede.sim.measures.timeline import timeline
-from cede.sim.numbers import amount, duration
+from cede.sim.number_format import amount, duration
 from cede.sim.report.content import (
     Balance,
     Cell,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cede.sim.numbers import Scale, scale_of
+from cede.sim.number_format import Scale, scale_of
 from cede.sim.paired_test import LEAST
 from cede.sim.report.content import Cell, Content, Grouped, Mark, Row
 from cede.sim.report.html import Markup, element, hidden, join

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
-from cede.sim.numbers import Scale, scale_of
+from cede.sim.number_format import Scale, scale_of
 from cede.sim.report.content import Content, Row, Run
 from cede.sim.report.costly_table import costly_section
 from cede.sim.report.html import FOOTER, Markup, data, document, element, join, prose

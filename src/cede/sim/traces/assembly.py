@@ -9,6 +9,7 @@ import polars as pl
 
 from cede.model.cluster import Node
 from cede.model.errors import InputError, Problem, shown
+from cede.model.quantities import NANO
 from cede.model.times import LONGEST, show_duration
 from cede.sim.traces.derived import DURATIONS
 from cede.sim.traces.table import MOST_PROBLEMS, ROW, Faults, Places
@@ -107,3 +108,14 @@ def _same_names(jobs: pl.DataFrame, places: Places) -> InputError:
         one, other = places.of(rows)
         problems.append(Problem(other, f"name: {shown(name)} is the name of the job at {one} too"))
     return InputError(problems)
+
+
+def in_gpus(jobs: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, list[Shape]]:
+    """The jobs with a shape for each number in `gpus`, and the shapes; those with none are left out, and noted."""
+    none = (jobs["gpus"] == 0).sum()
+    if none:
+        notes.append(f"{none:,} of {jobs.height:,} jobs are left out: they had no GPU.")
+        jobs = jobs.filter(pl.col("gpus") > 0)
+    notes.append("This trace tells only how many GPUs a job had in all: nothing of processors, memory or nodes.")
+    shape, shapes = shapes_of(jobs, ["gpus"], lambda gpus: Shape({"gpu": gpus * NANO}, divisible=True))
+    return jobs.with_columns(shape), shapes

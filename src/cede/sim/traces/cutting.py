@@ -10,7 +10,7 @@ import polars as pl
 
 from cede.model.errors import InputError, Problem, shown
 from cede.model.times import LIMIT_S, SECOND, show_duration
-from cede.sim.spans import parse_moment, show_span
+from cede.sim.durations import parse_moment, show_span
 from cede.sim.traces.trace import Trace
 
 SHAKE_US = 60 * SECOND

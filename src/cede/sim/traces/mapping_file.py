@@ -19,8 +19,8 @@ from cede.model.values import Amount, Maybe, Name, Number, Part, number, whole
 from cede.model.workloads import CheckpointMode
 from cede.model.workloads import Kind as WorkloadKind
 from cede.model.yaml_reading import plain_scalar
-from cede.sim.small_files import bytes_of
-from cede.sim.spans import parse_span
+from cede.sim.durations import parse_span
+from cede.sim.files import bytes_of
 from cede.sim.traces.derived import DERIVED, Kind, kind_of
 from cede.sim.traces.trace import COLUMNS
 

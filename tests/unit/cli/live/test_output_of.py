@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cede.cli.live.output_of import last_lines
+from cede.cli.live.job_output import last_lines
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
+from cede.cli.live.formatting import ago, amount, amounts, instant, maybe, since, span
 from cede.cli.live.nodes_view import bar
-from cede.cli.live.shown import ago, amount, amounts, instant, maybe, since, span
-from cede.cli.live.times import duration, pairs, seconds
+from cede.cli.live.option_values import duration, pairs, seconds
 from cede.cli.live.top_view import allotted
 from cede.cli.live.workloads_view import asked
 from cede.model.errors import InputError

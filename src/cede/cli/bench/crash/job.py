@@ -61,19 +61,19 @@ class Evidence:
 class Member:
     """What it does between its first line and its last."""
 
-    def __init__(self, evidence: Evidence, wish: dict[str, Any]) -> None:
+    def __init__(self, evidence: Evidence, acts: dict[str, Any]) -> None:
         self._evidence = evidence
-        self._wish = wish
+        self._acts = acts
         self._told = self._gave_way = False
         self._state = f"state-{os.environ['CEDE_RANK']}"
 
     def run(self) -> None:
         signal.signal(signal.SIGTERM, self._hear)
-        if self._wish.get("stray"):
+        if self._acts.get("stray"):
             self._let_go()
-        if self._wish.get("deaf"):
+        if self._acts.get("deaf"):
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-        if os.environ["CEDE_PROTOCOL"] == "none" or self._wish.get("deaf"):
+        if os.environ["CEDE_PROTOCOL"] == "none" or self._acts.get("deaf"):
             self._work(None)
         sys.path.append(SOURCES)
         from cede.checkpoint import listening
@@ -85,22 +85,22 @@ class Member:
         step = self._resumed(ck)
         while self._has_more(step):
             if ck is None:
-                time.sleep(self._wish["tick"])
+                time.sleep(self._acts["tick"])
             else:
-                ck.wait(self._wish["tick"])
+                ck.wait(self._acts["tick"])
             if self._told:
                 self._leave()
             step += 1
             self._evidence.note("step", step, durable=False)
             if ck is not None and ck.wanted():
                 self._answer(ck, step)
-            elif ck is not None and self._wish.get("own") and step % self._wish["own"] == 0 and self._save(ck, step):
+            elif ck is not None and self._acts.get("own") and step % self._acts["own"] == 0 and self._save(ck, step):
                 ck.saved()
         self._end()
 
     def _has_more(self, step: int) -> bool:
         """Until it has counted far enough, or the file is there that it was told to wait for."""
-        steps: int | str = self._wish["steps"]
+        steps: int | str = self._acts["steps"]
         return step < steps if isinstance(steps, int) else not Path(steps).exists()
 
     def _pass(self, how_long: float | str) -> None:
@@ -123,8 +123,8 @@ class Member:
     def _answer(self, ck: Checkpoint, step: int) -> None:
         hint, leaving = ck.hint, ck.leaving
         self._evidence.note("hint", hint, int(leaving))
-        self._pass(self._wish.get("takes", 0))
-        if self._wish.get("refuses"):
+        self._pass(self._acts.get("takes", 0))
+        if self._acts.get("refuses"):
             ck.failed("it never can")
             return
         if not self._save(ck, step):
@@ -133,7 +133,7 @@ class Member:
         ck.done()
         self._evidence.note("done", hint)
         self._gave_way = self._gave_way or leaving
-        if leaving and self._wish.get("goes"):
+        if leaving and self._acts.get("goes"):
             self._evidence.note("left")
             os._exit(0)
 
@@ -153,7 +153,7 @@ class Member:
         self._evidence.note("told")
 
     def _leave(self) -> None:
-        self._pass(self._wish.get("lingers", 0))
+        self._pass(self._acts.get("lingers", 0))
         self._evidence.note("left", durable=False)
         os._exit(143)
 
@@ -162,7 +162,7 @@ class Member:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         if self._told or signal.SIGTERM in signal.sigpending():
             self._leave()
-        code = self._wish.get("code", 0)
+        code = self._acts.get("code", 0)
         # Who ends after it gave way has left with its checkpoint, however far it got: that is the protocol.
         success = "finished" if self._gave_way else "complete"
         self._evidence.note(success if code == 0 else "fail", code, durable=False)
@@ -179,12 +179,12 @@ class Member:
             time.sleep(60)
 
 
-def main(folder: str, wish: str) -> None:
+def main(folder: str, acts: str) -> None:
     evidence = Evidence(folder)
     evidence.note("begin", os.environ["CEDE_RESUME"])
     for other in evidence.others():
         evidence.note("overlap", other)
-    Member(evidence, json.loads(wish)).run()
+    Member(evidence, json.loads(acts)).run()
 
 
 def check() -> None:

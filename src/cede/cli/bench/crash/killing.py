@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from cede.cli.bench.crash.disks import Disks
 from cede.cli.bench.crash.faults import FAULTS, Scene
-from cede.cli.bench.crash.moment import moment
 from cede.cli.bench.crash.serving import PATIENCE_S, Server, Servers, guards
 from cede.cli.bench.crash.stream import Stream
+from cede.live.executors.local.guard import files
 
 WHILE_IT_STARTS = 0.3
 LIFE_S = (0.02, 1.4)
@@ -26,7 +31,7 @@ ZYGOTE, SUPERVISOR = 0.12, 0.08
 
 
 @dataclass(slots=True)
-class Toll:
+class KillRecord:
     """What was killed, and where it was then."""
 
     starting: int = 0
@@ -50,11 +55,11 @@ class Killer:
     """Starts servers, strikes faults at them and kills them; the stream is told of each."""
 
     def __init__(self, seed: int, servers: Servers, stream: Stream, disks: Disks, evidence: Path) -> None:
-        self.toll = toll = Toll()
+        self.record = record = KillRecord()
         self._draw = Random(f"kills {seed}")
         self._servers = servers
         self._stream = stream
-        self._scene = Scene(self._draw, servers, disks, stream, evidence, toll.supervisors, toll.wrong)
+        self._scene = Scene(self._draw, servers, disks, stream, evidence, record.supervisors, record.wrong)
 
     def kill(self, times: int, faults: Mapping[str, int], tell: Callable[[int], object]) -> None:
         """So many plain kills, and so many faults of each kind, each with a kill after it; in an order drawn by lot."""
@@ -71,12 +76,12 @@ class Killer:
             finally:
                 self._stream.serve(there=False)
                 server.kill()
-            self.toll.gaps_s.append(time.monotonic() - last)
+            self.record.gaps_s.append(time.monotonic() - last)
             last = time.monotonic()
             if kind is None:
-                self.toll.starting += server.ready_s is None
-                self.toll.serving += server.ready_s is not None
-            self.toll.phases.update(moment(self._servers.data).keys())
+                self.record.starting += server.ready_s is None
+                self.record.serving += server.ready_s is not None
+            self.record.phases.update(phases_at_kill(self._servers.data).keys())
             self._harm_supervisor(SUPERVISOR / 2)
             tell(number + 1)
 
@@ -86,7 +91,7 @@ class Killer:
         self._note(server)
         time.sleep(self._draw.uniform(*LIFE_S) / 2)
         after = FAULTS[kind](self._scene, server)
-        self.toll.faults[kind] += 1
+        self.record.faults[kind] += 1
         return after
 
     def last(self) -> Server:
@@ -98,8 +103,8 @@ class Killer:
 
     def _live(self, server: Server) -> None:
         """Its life, up to the moment it is killed."""
-        if self.toll.ready_s and self._draw.random() < WHILE_IT_STARTS:
-            if server.wait(self._draw.uniform(0, median(self.toll.ready_s))):
+        if self.record.ready_s and self._draw.random() < WHILE_IT_STARTS:
+            if server.wait(self._draw.uniform(0, median(self.record.ready_s))):
                 self._note(server)
             return
         server.wait(PATIENCE_S)
@@ -114,14 +119,14 @@ class Killer:
 
     def _note(self, server: Server) -> None:
         assert server.ready_s is not None, "it was waited for"
-        self.toll.ready_s.append(server.ready_s)
+        self.record.ready_s.append(server.ready_s)
         self._stream.serve(there=True)
 
     def _harm_zygote(self, server: Server) -> None:
         if pid := server.zygote():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-                self.toll.zygotes += 1
+                self.record.zygotes += 1
 
     def _harm_supervisor(self, chance: float) -> None:
         if self._draw.random() >= chance:
@@ -131,4 +136,42 @@ class Killer:
             guard = self._draw.choice(supervisors)
             with suppress(ProcessLookupError):
                 os.kill(guard.pid, signal.SIGKILL)
-                self.toll.supervisors.add((guard.name, guard.attempt))
+                self.record.supervisors.add((guard.name, guard.attempt))
+
+
+BETWEEN = {"starting": "launch.json", "preempting": "end.json", "cancelling": "end.json", "checkpointing": "hint.json"}
+"""Phases that follow from a decision, and the file in which the executor's part of it first shows."""
+
+
+def phases_at_kill(data: Path) -> Counter[str]:
+    """What there was of each phase, and how much of it was `ordered`: decided and stored, and not yet begun."""
+    phases: Counter[str] = Counter()
+    with TemporaryDirectory(prefix="cede-moment-") as folder:
+        # A copy, so that it is the next server that finds the store as this one left it.
+        for path in data.glob("cede.db*"):
+            if not path.name.endswith("-shm"):
+                shutil.copy(path, folder)
+        with closing(sqlite3.connect(Path(folder) / "cede.db")) as store:
+            try:
+                rows = store.execute(
+                    "SELECT name, phase, job FROM workloads WHERE ended IS NULL OR phase NOT IN "
+                    "('completed', 'failed', 'cancelled', 'preempted')"
+                ).fetchall()
+            except sqlite3.OperationalError:  # killed before there were tables
+                return phases
+    for name, phase, body in rows:
+        phases[phase] += 1
+        if phase in BETWEEN and not _acted(data, name, phase, json.loads(body)):
+            phases["ordered"] += 1
+    return phases
+
+
+def _acted(data: Path, name: str, phase: str, job: dict[str, Any]) -> bool:
+    """Whether the executor had begun what the phase asks of it."""
+    attempt = data / "jobs" / name / "attempts" / str(job.get("attempt", 0))
+    if phase == "starting":
+        return (attempt / BETWEEN[phase]).exists()
+    members = [path for path in attempt.glob("*") if path.is_dir()]
+    if phase == "checkpointing":
+        return any((files.get(str(path), BETWEEN[phase]) or {}).get("hint") == job.get("hint") for path in members)
+    return any((path / BETWEEN[phase]).exists() or (path / "exit.json").exists() for path in members)

@@ -19,13 +19,13 @@ from statistics import median
 from tempfile import mkdtemp
 from typing import Any
 
-from cede.cli.bench.crash import evidence, job
-from cede.cli.bench.crash.audit import Found, Records, audit
+from cede.cli.bench.crash import job, job_logs
+from cede.cli.bench.crash.audit import Findings, Records, audit
 from cede.cli.bench.crash.contention import CONTENTIONS
 from cede.cli.bench.crash.disks import Disks
 from cede.cli.bench.crash.faults import OF_DISKS
-from cede.cli.bench.crash.killing import Killer, Toll
-from cede.cli.bench.crash.serving import Nursery, Servers, end_remains, remains
+from cede.cli.bench.crash.killing import Killer, KillRecord
+from cede.cli.bench.crash.serving import ForkServer, Servers, end_remains, remains
 from cede.cli.bench.crash.stream import Ledger, Stream, drain
 from cede.live.client import Client
 from cede.live.documents import Event, Workload
@@ -88,14 +88,14 @@ def measured(plan: Plan, *, keep: bool, tell: Tell) -> dict[str, Any]:
     """Everything that `bench crash` reports, as plain data: totals, and one run for each doctrine."""
     began = time.monotonic()
     tell("loading the server", 0)
-    nursery = Nursery()
+    fork_server = ForkServer()
     runs, done = dict[str, dict[str, Any]](), 0
     try:
         for share in plan.shares():
-            runs[share.doctrine] = _measured(nursery, share, keep=keep, tell=_after(done, share.doctrine, tell))
+            runs[share.doctrine] = _measured(fork_server, share, keep=keep, tell=_after(done, share.doctrine, tell))
             done += share.total
     finally:
-        nursery.close()
+        fork_server.close()
     return {
         "kills": plan.kills,
         "seed": plan.seed,
@@ -120,7 +120,7 @@ def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(total)
 
 
-def _measured(nursery: Nursery, share: Share, *, keep: bool, tell: Tell) -> dict[str, Any]:
+def _measured(fork_server: ForkServer, share: Share, *, keep: bool, tell: Tell) -> dict[str, Any]:
     """One run. Its folder stays if asked for, or if something is wrong."""
     folder = Path(mkdtemp(prefix=f"cede-crash-{share.doctrine}-"))
     # Jobs under another account must reach their own folders in it.
@@ -128,7 +128,7 @@ def _measured(nursery: Nursery, share: Share, *, keep: bool, tell: Tell) -> dict
     disks = Disks(folder, mounted=not set(OF_DISKS).isdisjoint(share.faults))
     stays = True
     try:
-        report = _run(nursery, folder, disks, share, tell)
+        report = _run(fork_server, folder, disks, share, tell)
         stays = keep or bool(report["violations"])
     except KeyboardInterrupt:
         stays = keep
@@ -143,19 +143,19 @@ def _measured(nursery: Nursery, share: Share, *, keep: bool, tell: Tell) -> dict
     return report | {"folder": str(folder) if stays else None}
 
 
-def _run(nursery: Nursery, folder: Path, disks: Disks, share: Share, tell: Tell) -> dict[str, Any]:
+def _run(fork_server: ForkServer, folder: Path, disks: Disks, share: Share, tell: Tell) -> dict[str, Any]:
     began = time.monotonic()
     account, python = worker()
     notes = folder / "evidence"
     notes.mkdir()
     notes.chmod(0o1777)
     contention = CONTENTIONS[share.doctrine]
-    servers = Servers(nursery, folder, contention.cluster, account, disks.data)
+    servers = Servers(fork_server, folder, contention.cluster, account, disks.data)
     skipped = {kind: disks.why_not for kind in share.faults if kind in OF_DISKS and disks.why_not}
     faults = {kind: count for kind, count in share.faults.items() if kind not in skipped}
     total = share.kills + sum(faults.values())
     program = str(Path(job.__file__))
-    stream = Stream(share.seed, lambda wish: wish.command(python, program, str(notes)), servers.data, contention)
+    stream = Stream(share.seed, lambda spec: spec.command(python, program, str(notes)), servers.data, contention)
     stream.start()
     killer = Killer(share.seed, servers, stream, disks, notes)
     killer.kill(share.kills, faults, lambda done: tell("killing", done))
@@ -167,11 +167,11 @@ def _run(nursery: Nursery, folder: Path, disks: Disks, share: Share, tell: Tell)
         unwell = [f"all is over, and health tells of: {problem}" for problem in client.health()["problems"]]
     last.stop()
     tell("auditing", total)
-    findings = audit(stream.ledger, records, evidence.read(notes), killer.toll.supervisors, left)
+    findings = audit(stream.ledger, records, job_logs.read(notes), killer.record.supervisors, left)
     findings.note("stuck", [*problems, *_leftovers(servers.data)])
-    findings.note("other", [*killer.toll.wrong, *unwell, *_integrity(servers.data)])
+    findings.note("other", [*killer.record.wrong, *unwell, *_integrity(servers.data)])
     findings.note("other", _logged(servers, full="full" in faults))
-    report = _report(killer.toll, stream.ledger, records, findings)
+    report = _report(killer.record, stream.ledger, records, findings)
     setting = {"seed": share.seed, "account": account, "seconds": time.monotonic() - began, "skipped": skipped}
     return {"kills": share.kills, **setting, **report, "violations": findings.violations}
 
@@ -253,16 +253,20 @@ def _cause(lines: Sequence[str], at: int) -> str:
     return next((line for line in lines[at + 1 :] if not line.startswith(" ")), lines[at])
 
 
-def _report(toll: Toll, ledger: Ledger, records: Records, findings: Found) -> dict[str, Any]:
+def _report(record: KillRecord, ledger: Ledger, records: Records, findings: Findings) -> dict[str, Any]:
     preempting = [decision for decision in records.decisions if decision["victims"]]
     return {
-        "faults": dict(sorted(toll.faults.items())),
+        "faults": dict(sorted(record.faults.items())),
         "wrong": {kind: findings.kinds[kind] for kind in KINDS},
-        "killed": {"starting": toll.starting, "serving": toll.serving},
-        "between_kills_s": {"p50": _p50(toll.gaps_s), "max": max(toll.gaps_s, default=0.0)},
-        "also_killed": {"zygotes": toll.zygotes, "supervisors": len(toll.supervisors)},
-        "kills_that_met": dict(sorted(toll.phases.items())),
-        "ready_s": {"p50": _p50(toll.ready_s), "max": max(toll.ready_s, default=0.0), "starts": len(toll.ready_s)},
+        "killed": {"starting": record.starting, "serving": record.serving},
+        "between_kills_s": {"p50": _p50(record.gaps_s), "max": max(record.gaps_s, default=0.0)},
+        "also_killed": {"zygotes": record.zygotes, "supervisors": len(record.supervisors)},
+        "kills_that_met": dict(sorted(record.phases.items())),
+        "ready_s": {
+            "p50": _p50(record.ready_s),
+            "max": max(record.ready_s, default=0.0),
+            "starts": len(record.ready_s),
+        },
         "jobs": dict(Counter(job["state"] for job in records.jobs.values())),
         "submissions": {
             "acknowledged": len(ledger.taken),

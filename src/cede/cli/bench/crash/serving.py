@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cede.cli.bench.crash.stepping import ClockStep
+from cede.cli.bench.crash.clock_steps import ClockStep
 from cede.live.data_directory import read_note
 from cede.model.errors import CedeError
 
@@ -42,12 +42,12 @@ class Guard:
     member: int
 
 
-class Nursery:
+class ForkServer:
     """A process that has the modules of a server in memory, and forks servers."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "cede.cli.bench.crash.nursery"],
+            [sys.executable, "-m", "cede.cli.bench.crash.fork_server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -78,12 +78,12 @@ class Servers:
     """Servers of one data directory, which listen at the same place one after the other."""
 
     def __init__(
-        self, nursery: Nursery, folder: Path, cluster: dict[str, Any], account: str, data: Path | None = None
+        self, fork_server: ForkServer, folder: Path, cluster: dict[str, Any], account: str, data: Path | None = None
     ) -> None:
         self.data = data or folder / "data"
         self.log = folder / "server.log"
         self.clock = ClockStep(folder / "clock-step")
-        self._nursery = nursery
+        self._fork_server = fork_server
         user = {"name": getpass.getuser(), "role": "admin", "account": account if os.geteuid() == 0 else None}
         config = {"port": _free_port(), "data": str(self.data), "users": [user], **OFTEN}
         self._settings = {"cluster": cluster, "config": config, "clock": str(self.clock.path)}
@@ -92,7 +92,7 @@ class Servers:
         """A server that writes to its log, or to this one."""
         began = time.monotonic()
         settings = self._settings | {"log": str(log or self.log)}
-        return Server(self.data, self._nursery.fork(json.dumps(settings)), began)
+        return Server(self.data, self._fork_server.fork(json.dumps(settings)), began)
 
 
 class Server:
@@ -170,21 +170,23 @@ def guards(data: Path) -> Iterator[Guard]:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Leftover:
     """A process that is still there."""
 
     pid: int
     what: str
 
 
-def remains(data: Path) -> list[Left]:
+def remains(data: Path) -> list[Leftover]:
     """Every process of this data directory that lives: supervisors, and whatever they started."""
-    processes = [Left(guard.pid, f"the supervisor of {guard.name}, attempt {guard.attempt}") for guard in guards(data)]
+    processes = [
+        Leftover(guard.pid, f"the supervisor of {guard.name}, attempt {guard.attempt}") for guard in guards(data)
+    ]
     place = f"CEDE_CHECKPOINT_DIR={data}/jobs/".encode()
     for pid in _pids():
         mine = [variable for variable in _read(pid, "environ").split(b"\0") if variable.startswith(place)]
         if mine:
-            processes.append(Left(pid, f"a process of {mine[0][len(place) :].decode().partition('/')[0]}"))
+            processes.append(Leftover(pid, f"a process of {mine[0][len(place) :].decode().partition('/')[0]}"))
     return processes
 
 

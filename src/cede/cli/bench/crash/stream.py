@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from cede.cli.bench.crash import wishes
 from cede.cli.bench.crash.contention import CONTENTIONS, NODES, Contention
-from cede.cli.bench.crash.wishes import Wish
+from cede.cli.bench.crash.job_specs import JobSpec, draw_spec
 from cede.live.client import Client, ClientError
 from cede.live.documents import Workload
 
@@ -25,7 +24,7 @@ TIMEOUT_S = 20.0
 class Ledger:
     """What was asked for, and what the server said to it, as whoever asked knows it."""
 
-    tried: dict[str, Wish] = field(default_factory=dict)
+    tried: dict[str, JobSpec] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     """Submissions that the server acknowledged, the first time or when asked again."""
     lost: set[str] = field(default_factory=set)
@@ -51,7 +50,7 @@ class Stream:
     def __init__(
         self,
         seed: int,
-        command: Callable[[Wish], list[str]],
+        command: Callable[[JobSpec], list[str]],
         data: Path,
         contention: Contention = CONTENTIONS["backendai"],
     ) -> None:
@@ -61,7 +60,7 @@ class Stream:
         self._draw = Random(f"stream {seed}")
         self._command = command
         self._data = data
-        self._again: list[Wish] = []
+        self._again: list[JobSpec] = []
         self._drained: list[str] = []
         self._stopping = threading.Event()
         self._given_up = threading.Event()
@@ -91,7 +90,7 @@ class Stream:
         """The store was set back while nobody asked: nobody asks again about what never had an answer."""
         self.ledger.missing.update(missing)
         self.ledger.stale.update(dict.fromkeys(stale, since))
-        self.ledger.lost.update(wish.name for wish in self._again)
+        self.ledger.lost.update(spec.name for spec in self._again)
         self._again.clear()
         self._seen, self._seen_at = [], 0.0
 
@@ -101,7 +100,7 @@ class Stream:
         self._thread.join(patience_s)
         self._given_up.set()
         self._thread.join()
-        self.ledger.faults += [f"{wish.name} was asked about in vain for {patience_s:g} s" for wish in self._again]
+        self.ledger.faults += [f"{spec.name} was asked about in vain for {patience_s:g} s" for spec in self._again]
         if self._client is not None:
             self._client.close()
 
@@ -139,31 +138,31 @@ class Stream:
         if lot < 0.15 and self._seen:
             self._meddle(client, self._draw.choice(self._seen), lot / 0.15)
         elif len(self._seen) < self._contention.most_under_way:
-            wish = wishes.wish(self._draw, len(self.ledger.tried), self._contention)
-            self._submit(client, wish, again=False)
+            spec = draw_spec(self._draw, len(self.ledger.tried), self._contention)
+            self._submit(client, spec, again=False)
         self._stopping.wait(self._draw.uniform(0, 2 * PACE_S))
 
-    def _submit(self, client: Client, wish: Wish, *, again: bool) -> None:
+    def _submit(self, client: Client, spec: JobSpec, *, again: bool) -> None:
         ledger = self.ledger
-        ledger.tried[wish.name] = wish
+        ledger.tried[spec.name] = spec
         try:
-            client.submit(self._command(wish), name=wish.name, cwd="/", **wish.asks)
+            client.submit(self._command(spec), name=spec.name, cwd="/", **spec.asks)
         except ClientError as error:
             if again and error.status == 409:
                 ledger.there += 1
-                ledger.taken.add(wish.name)
+                ledger.taken.add(spec.name)
             elif error.status not in (0, 503):
-                ledger.faults.append(f"{wish.name} was refused with {error.status}: {error}")
+                ledger.faults.append(f"{spec.name} was refused with {error.status}: {error}")
             else:
                 ledger.unanswered += 1
                 # Now and then nobody asks again: then it is there once, or not at all.
                 if again or self._draw.random() < 0.8:
-                    self._again.append(wish)
+                    self._again.append(spec)
                 else:
-                    ledger.lost.add(wish.name)
+                    ledger.lost.add(spec.name)
                 raise
         else:
-            ledger.taken.add(wish.name)
+            ledger.taken.add(spec.name)
 
     def _meddle(self, client: Client, job: Workload, lot: float) -> None:
         """Somebody changes their mind about a job; what can no longer be is refused, and that is fine."""

@@ -9,9 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from cede.model.errors import InputError, Problem, did_you_mean
-from cede.sim.traces.assembly import assemble
+from cede.sim.traces.assembly import assemble, in_gpus
 from cede.sim.traces.columns import seconds, text, whole
-from cede.sim.traces.formats.gpus import in_gpus
 from cede.sim.traces.source import Source, failures_named, source_of, tar_members
 from cede.sim.traces.table import ROW, Layout, Places, Rows, read_table
 from cede.sim.traces.trace import Trace

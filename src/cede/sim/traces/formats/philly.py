@@ -8,9 +8,8 @@ import polars as pl
 
 from cede.model.errors import shown
 from cede.model.times import SECOND
-from cede.sim.traces.assembly import assemble
+from cede.sim.traces.assembly import assemble, in_gpus
 from cede.sim.traces.columns import seconds, text, whole
-from cede.sim.traces.formats.gpus import in_gpus
 from cede.sim.traces.source import source_of
 from cede.sim.traces.table import ROW, Layout, Rows, read_table
 from cede.sim.traces.trace import Trace

@@ -29,7 +29,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class JobLog:
     """All that the processes of one job wrote, in the order of the file."""
 
     name: str
@@ -56,15 +56,15 @@ class Life:
         return len({line.member for line in self.of(attempt, *what)}) == members
 
 
-def read(folder: Path) -> Mapping[str, Life]:
+def read(folder: Path) -> Mapping[str, JobLog]:
     """By name, every job that ever ran."""
-    return {path.stem: read_life(folder, path.stem) for path in sorted(folder.glob("*.log"))}
+    return {path.stem: read_log(folder, path.stem) for path in sorted(folder.glob("*.log"))}
 
 
-def read_life(folder: Path, name: str) -> Life:
+def read_log(folder: Path, name: str) -> JobLog:
     """What this job wrote down; nothing if it never ran."""
     path = folder / f"{name}.log"
-    return Life(name, [_line(text) for text in _texts(path)] if path.exists() else [])
+    return JobLog(name, [_line(text) for text in _texts(path)] if path.exists() else [])
 
 
 def _texts(path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all: written beside their place, and moved there when all is well."""
+"""Files that a replay reads and writes: read within a limit, and written as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -84,3 +84,16 @@ def _move(source: Path, target: Path) -> None:
             _move(one, target / one.name)
         else:
             one.replace(target / one.name)
+
+
+def bytes_of(path: str | Path, most: int, what: str) -> bytes:
+    """What is in the file; an InputError if it cannot be read, or has more bytes than `what` may have."""
+    name = str(path)
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError([Problem(name, f"cannot be read: {reason}")]) from None
+    if len(data) > most:
+        raise InputError([Problem(name, f"has {len(data)} bytes, and {what} above {most} are not read")])
+    return data

@@ -17,7 +17,7 @@ WALLTIME = "1h"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class JobSpec:
     """A job to be submitted. `acts` is for its program, `asks` for the server; `ends`: how it may end uncancelled."""
 
     name: str
@@ -124,7 +124,7 @@ time gets to its end nevertheless if the server is away long enough."""
 URGENT = ("urgent", "urgent-gang")
 
 
-def wish(draw: Random, number: int, contention: Contention = CONTENTIONS["backendai"]) -> Wish:
+def draw_spec(draw: Random, number: int, contention: Contention = CONTENTIONS["backendai"]) -> JobSpec:
     """The job with this number."""
     kind = draw.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
     acts, asks = KINDS[kind][1](draw)
@@ -139,4 +139,4 @@ def wish(draw: Random, number: int, contention: Contention = CONTENTIONS["backen
     wanted = standard | place(draw) | asks
     if contention.whole_on_one_node:
         wanted["cpu"] = min(wanted["cpu"], CPUS // wanted.get("members", 1))
-    return Wish(f"{kind}-{number}", acts, wanted, ENDS.get(kind, ("completed",)))
+    return JobSpec(f"{kind}-{number}", acts, wanted, ENDS.get(kind, ("completed",)))

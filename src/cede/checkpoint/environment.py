@@ -1,4 +1,4 @@
-"""Where this process runs: what Cede says in its environment."""
+"""What Cede says in the environment of a process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Environment:
     """Outside Cede: the first attempt of a job without a name, which nobody asks for anything."""
 
     job: str = ""
@@ -29,10 +29,10 @@ class Place:
     """Seconds between checkpoints of its own accord, if the job was submitted with that."""
 
 
-def place_in(environment: Mapping[str, str] = os.environ) -> Place:
-    """The place that these variables describe."""
+def read_environment(environment: Mapping[str, str] = os.environ) -> Environment:
+    """What these variables say."""
     control = environment.get("CEDE_CONTROL_DIR")
-    return Place(
+    return Environment(
         job=environment.get("CEDE_JOB", ""),
         attempt=int(environment.get("CEDE_ATTEMPT") or 1),
         resuming=environment.get("CEDE_RESUME") == "1",

@@ -38,7 +38,7 @@ def write_cluster(
     from cede.doctrines.catalog import DEFAULT
     from cede.engine.doctrine_files import named
     from cede.model.errors import InputError, Problem
-    from cede.sim.traces.starting import starting_cluster
+    from cede.sim.traces.starting_cluster import starting_cluster
 
     capacity = _capacity({"gpu": ("--gpus", gpus), "cpu": ("--cpus", cpus), "memory": ("--memory", memory)})
     if file is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.live.completing import workloads
+from cede.cli.live.completion import workloads
 from cede.cli.live.connection import connected, explained
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def ask_each(
 
 def line(job: Workload) -> object:
     """A workload, its state, and why it is there."""
-    from cede.cli.live.shown import state
+    from cede.cli.live.formatting import state
     from cede.cli.output import text
 
     why = job["why"] or ", ".join(dict.fromkeys(job["nodes"]))

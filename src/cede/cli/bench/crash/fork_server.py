@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cede.cli.bench.crash.stepping import SteppedMachine, step_supervisors
+from cede.cli.bench.crash.clock_steps import SteppedMachine, step_supervisors
 from cede.doctrines.document import parse_document
 from cede.live.config import ServerConfig
 from cede.live.server import LiveServer

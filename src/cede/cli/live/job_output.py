@@ -22,7 +22,7 @@ LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogQuery:
     """What one member wrote, to one stream or both; of the present attempt, if none is named."""
 
     name: str
@@ -39,7 +39,7 @@ class Line(NamedTuple):
     data: bytes
 
 
-def written(client: Client, wanted: Wanted, *, offset: int = 0, follow: bool = False) -> Iterator[bytes]:
+def written(client: Client, wanted: LogQuery, *, offset: int = 0, follow: bool = False) -> Iterator[bytes]:
     """What there is; with `follow` what comes too, until the attempt has ended."""
     return client.logs(
         wanted.name,
@@ -119,7 +119,7 @@ def _tell_attempt(attempt: int) -> None:
 
 def followed(
     client: Client,
-    wanted: Wanted,
+    wanted: LogQuery,
     tail: int | None = None,
     between: Callable[[int], None] | None = _tell_attempt,
 ) -> Iterator[bytes]:
@@ -156,7 +156,7 @@ def _begins(client: Client, name: str, attempt: int) -> bool:
     return False
 
 
-def _from_the_last(client: Client, wanted: Wanted, count: int) -> Iterator[bytes]:
+def _from_the_last(client: Client, wanted: LogQuery, count: int) -> Iterator[bytes]:
     """The last lines there are now, then what comes."""
     size, kept = 0, _Lines(count)
     for piece in written(client, wanted):
