@@ -1,12 +1,13 @@
-"""Whose objects some data are, and the cluster file they become."""
+"""Whose objects some data are, and the cluster file they become.
+
+The importers are loaded only when there is something for them: most files are cluster files.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cede.imports.kueue.convert import SHORT, from_kueue, workloads_beside
 from cede.imports.report import Imported
-from cede.imports.yunikorn.convert import from_yunikorn
 from cede.model.errors import InputError, Problem
 from cede.model.reading import is_kubernetes_object
 
@@ -14,8 +15,14 @@ from cede.model.reading import is_kubernetes_object
 def imported(data: object) -> Imported | None:
     """What another system's configuration becomes; none where the data is that of a cluster file already."""
     if holds_objects(data):
+        from cede.imports.kueue.convert import from_kueue
+
         return from_kueue([("", data)])
-    return from_yunikorn(("", data)) if holds_partitions(data) else None
+    if holds_partitions(data):
+        from cede.imports.yunikorn.convert import from_yunikorn
+
+        return from_yunikorn(("", data))
+    return None
 
 
 def added(base: object, before: Imported | None, source: str, extra: object) -> Imported | None:
@@ -25,6 +32,8 @@ def added(base: object, before: Imported | None, source: str, extra: object) -> 
     """
     if not holds_objects(extra):
         return None
+    from cede.imports.kueue.convert import SHORT, workloads_beside
+
     if before is None or not holds_objects(base):
         message = "Kubernetes objects cannot be added to a cluster file"
         raise InputError([Problem(source, message, f"write a workload as {SHORT}")])

@@ -66,6 +66,17 @@ def test_help_imports_nothing_heavy(arguments: list[str], heavy: list[str]) -> N
     assert [name for name in heavy if name in loaded] == []
 
 
+def test_a_cluster_file_loads_no_importer_and_nothing_heavy() -> None:
+    program = f"import sys; from cede.cli.main import main; main(['plan', {str(GANG)!r}]); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
+    loaded = set(ran.stdout.splitlines()[-1].split())
+    importers = [name for name in loaded if name.startswith(("cede.imports.kueue", "cede.imports.y", "cede.live"))]
+
+    assert "cede.engine.cycle" in loaded
+    assert importers == []
+    assert {"polars", "plotly", "scipy", "fastapi"} & loaded == set()
+
+
 def test_a_command_that_is_almost_right_is_offered() -> None:
     ran = cede("plam", "x")
 
