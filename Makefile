@@ -40,7 +40,7 @@ check: static chromium ## every static check and the quick tests
 bench: $(INSTALLED) ## measure Cede beside a yardstick: NAME=plan, sim, kueue, ...; ARGS="--quick"
 	@$(BIN)/python -m bench $(or $(NAME),--help) $(ARGS)
 
-docs: $(INSTALLED_DEV) ## draw anew what the docs show of the code: reference, pictures, output
+docs: $(INSTALLED_DEV) chromium ## draw anew what the docs show of the code: reference, pictures, output
 	@$(BIN)/python -m docs.generate
 
 lock: ## write both locks anew (UPGRADE=1: with the newest versions)

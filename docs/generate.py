@@ -45,7 +45,7 @@ def generated() -> dict[str, str]:
     found = {place: draw() for place, draw in WHOLE.items()}
     for place, parts in MARKED.items():
         found[place] = filled((ROOT / place).read_text(encoding="utf-8"), parts())
-    return found | pictures() | drawn_shares.curves() | drawn_minimal.pictures()
+    return found | pictures() | drawn_minimal.pictures()
 
 
 def filled(page: str, parts: Mapping[str, str]) -> str:
@@ -92,6 +92,10 @@ def main() -> None:
         with TemporaryDirectory() as folder, Terminal(Path(folder), patience_s=5.0) as terminal:
             text = refreshed(page.read_text(encoding="utf-8"), terminal)
         _write(page.relative_to(ROOT).as_posix(), text)
+    if drawn_shares.stale_curves():
+        for place, picture in drawn_shares.curves().items():
+            (ROOT / place).write_bytes(picture)
+            print(f"  wrote {place}")
     if stale_pictures():
         for place, text in live_pictures().items():
             _write(place, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,16 @@ def test_a_pool_is_shown_with_what_is_below_it(page: Page) -> None:
 
     assert below == POOLS[1:4]
     assert listed == ["production", "etl", "load", "reports", "daily", "weekly", "yearly"]
+
+
+def test_a_plot_can_be_saved_as_a_picture_that_stands_alone(page: Page) -> None:
+    page.hover("#panels .plot >> nth=0")
+    with page.expect_download() as download:
+        page.click("#panels .plot >> nth=0 >> .modebar-btn")
+    words = re.findall(r"<text[^>]*>([^<]+)</text>", download.value.path().read_text(encoding="utf-8"))
+
+    assert download.value.suggested_filename == "shares.svg"
+    assert {"The root", "production", "research", "together", "suggestion 10%"} <= set(words)
 
 
 @pytest.mark.slow

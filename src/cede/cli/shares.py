@@ -1,4 +1,4 @@
-"""`cede shares`: what a doctrine computes before it decides, as tables, as JSON or as a picture."""
+"""`cede shares`: what a doctrine computes before it decides, as tables, as JSON or as a page with plots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def shares(
     file: File,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the share curves: a page (.html) or a picture (.svg). YTsaurus only."),
+        typer.Option(metavar="FILE", help="Draw the share curves as a page (.html). YTsaurus only."),
     ] = None,
     resource: Annotated[
         str | None,
@@ -86,7 +86,8 @@ def _check(plot: str | None, resource: str | None, force: bool) -> None:
             if given:
                 raise InputError([Problem(option, "is about what is drawn", "add --plot FILE")])
     elif not plot.endswith(KINDS):
-        raise InputError([Problem("--plot", f"{plot} is neither a page nor a picture", "end it in .html or .svg")])
+        hint = "end it in .html; each plot of the page can be saved as SVG"
+        raise InputError([Problem("--plot", f"{plot} is no page", hint)])
 
 
 def _draw(plot: str, resource: str | None, force: bool, file: str, cluster: Cluster, made: Plan) -> None:

@@ -42,6 +42,17 @@
     ...more,
   });
   const CONFIG = { displayModeBar: false, responsive: true, scrollZoom: false, showTips: false };
+  // A saved picture stands alone: with the pool's name, a legend, and a ground of its own.
+  const saving = (panel) => ({
+    ...CONFIG, displayModeBar: "hover", displaylogo: false,
+    modeBarButtons: [[{
+      name: "save", title: "Save as SVG", icon: Plotly.Icons.camera,
+      click: (box) => Plotly.downloadImage({ data: box.data, layout: {
+        ...box.layout, title: { text: plain(panel.title) }, showlegend: true, legend: { traceorder: "reversed" },
+        paper_bgcolor: colour("surface"), plot_bgcolor: colour("surface"), margin: { l: 60, r: 20, t: 80, b: 60 },
+      } }, { format: "svg", width: 800, height: 450, filename: panel.path.concat("shares").join("-") }),
+    }]],
+  });
   const childColour = (place) => colour(COLOURS[place] || "kind-10");
 
   // -- the tree as bars -----------------------------------------------------------------------------------------
@@ -158,13 +169,13 @@
       line: { color: childColour(k), width: 2, dash: k < MOST_LINES ? DASHES[k % 4] : "solid" }, hovertemplate: "%{y:.4~g}%",
     }));
     traces.push({
-      x: panel.lines.map(() => offer), y: panel.lines.map((line) => 100 * line.share), type: "scatter", mode: "markers", name: "",
+      x: panel.lines.map(() => offer), y: panel.lines.map((line) => 100 * line.share), type: "scatter", mode: "markers", name: "", showlegend: false,
       marker: { size: 9, color: panel.lines.map((_, k) => childColour(k)), line: { width: 1.5, color: colour("surface") } },
       text: panel.lines.map((line) => `${plain(line.name)} gets ${percent(line.share)}`), hovertemplate: "%{text}<extra></extra>", cliponaxis: false,
     });
     const start = panel.lines.map((line, k) => [line.guarantee, k]).filter(([share]) => share > 0);
     traces.push({
-      x: start.map(() => 0), y: start.map(([share]) => 100 * share), type: "scatter", mode: "markers", name: "", cliponaxis: false,
+      x: start.map(() => 0), y: start.map(([share]) => 100 * share), type: "scatter", mode: "markers", name: "", showlegend: false, cliponaxis: false,
       marker: { symbol: "triangle-right", size: 10, color: start.map(([, k]) => childColour(k)) },
       text: start.map(([share, k]) => `${plain(panel.lines[k].name)} is guaranteed ${percent(share)}`), hovertemplate: "%{text}<extra></extra>",
     });
@@ -202,7 +213,7 @@
     into.append(...figures.map(([made]) => made)); // all of them first: how wide each is depends on the others
     for (const [k, [, box]] of figures.entries()) {
       const { traces, layout: how } = curves(some[k]);
-      await Plotly.newPlot(box, traces, how, CONFIG);
+      await Plotly.newPlot(box, traces, how, saving(some[k]));
     }
     note("panels-note", found.length > MOST_PANELS ? `${MOST_PANELS} of ${found.length} pools are shown; choose a pool further down.` : "");
   }

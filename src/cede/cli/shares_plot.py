@@ -1,43 +1,30 @@
-"""Drawing what a doctrine computed: as a page that needs nothing else, or as a picture."""
+"""`cede shares --plot`: the share curves that a doctrine computed, as a page that needs nothing else."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.shares_panels import panels, resource_of
+from cede.cli.shares_panels import resource_of
 from cede.model.errors import InputError, Problem, did_you_mean
 
 if TYPE_CHECKING:
     from cede.model.plan import Plan
     from cede.state.state import State
 
-KINDS = (".html", ".htm", ".svg")
+KINDS = (".html", ".htm")
 
 
 def draw(plot: str, resource: str | None, force: bool, source: str, state: State, made: Plan) -> None:
-    """Write the page or the picture, as a whole or not at all."""
+    """Write the page, as a whole or not at all."""
+    from cede.cli.shares_page import page
     from cede.sim.files import files_draft
 
     curves = _curves(state, made)
     chosen = _chosen(curves, resource)
     path = Path(plot)
     with files_draft([path], force=force) as draft:
-        (draft / path.name).write_text(_drawn(path, curves, chosen, source, made), encoding="utf-8")
-
-
-def _drawn(path: Path, curves: dict[str, Any], resource: str, source: str, made: Plan) -> str:
-    if path.suffix == ".svg":
-        from cede.cli.shares_svg import picture
-
-        total = " and ".join(f"{tree['total'][resource]} {resource} in {tree['name']}" for tree in curves["trees"])
-        if len(curves["trees"]) == 1:
-            total = f"{curves['trees'][0]['total'][resource]} {resource} in all"
-        below = f"{total}; by {made.doctrine} {made.edition}, now {made.now}"
-        return picture(f"Shares of {resource} in {source}", below, panels(curves, resource))
-    from cede.cli.shares_page import page
-
-    return page(curves, resource, source, made)
+        (draft / path.name).write_text(page(curves, chosen, source, made), encoding="utf-8")
 
 
 def _curves(state: State, made: Plan) -> dict[str, Any]:

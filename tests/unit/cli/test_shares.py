@@ -143,7 +143,10 @@ WRONG = {
     "a file that is not there": (["nowhere.yaml"], "nowhere.yaml: cannot be read"),
     "a mistake in the file": ([SHARES, "--set", "queues[etl].wieght=2"], "queues[etl].wieght"),
     "a file without a doctrine": ([SHARES, "--set", "doctrine=null"], "doctrine: the file names no doctrine"),
-    "a picture of another kind": ([SHARES, "--plot", "shares.png"], "--plot: shares.png is neither a page nor a"),
+    "a picture instead of a page": (
+        [SHARES, "--plot", "s.svg"],
+        "--plot: s.svg is no page (end it in .html",
+    ),
     "a resource without a picture": ([SHARES, "--resource", "cpu"], "--resource: is about what is drawn (add --plot"),
     "force without a picture": ([SHARES, "--force"], "--force: is about what is drawn"),
 }

@@ -6,13 +6,11 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 
 import cede
 from cede.cli.shares_panels import Panel, height_at, panels, percent, resource_of
-from cede.cli.shares_svg import APART, MOST_PANELS, spread, ticks
 from cede.doctrines.ytsaurus.shares import share_curves
 from tests.builders import pending
 from tests.properties.ytsaurus_clusters import cluster
@@ -22,7 +20,6 @@ from tests.unit.ytsaurus.small import docs, node, op, pool
 Capture = pytest.CaptureFixture[str]
 
 SHARES = EXAMPLES / "ytsaurus" / "shares.yaml"
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(cluster: cede.Cluster, resource: str = "cpu") -> dict[str, Panel]:
@@ -60,7 +57,7 @@ def test_the_sum_meets_what_the_pool_gets_where_the_offer_stands() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_every_offer_and_every_share_is_on_the_picture(seed: int) -> None:
+def test_every_offer_and_every_share_is_on_the_plot(seed: int) -> None:
     curves = share_curves(cede.load(cluster(seed, "docs")).state)
     for resource in curves["resources"]:
         for panel in panels(curves, resource):
@@ -114,91 +111,11 @@ def test_trees_are_told_apart() -> None:
     assert {"The root of default", "The root of p"} <= set(found)
 
 
-def test_numbers_are_told_as_exactly_as_a_picture_can() -> None:
+def test_numbers_are_told_as_exactly_as_a_plot_can() -> None:
     assert [percent(share) for share in (0, 1, 1 / 3, 0.00125, 0.000001, 0.05)] == [
         *("0%", "100%", "33.33%"),
         *("0.12%", "0.0001%", "5%"),
     ]
-    assert ticks(0.38) == pytest.approx([0, 0.1, 0.2, 0.3])
-    assert spread([10, 12, 60]) == [10, 10 + APART, 60]
-
-
-# -- the picture ----------------------------------------------------------------------------------------------------
-
-
-def test_the_picture_shows_every_pool_with_numbers(capsys: Capture, tmp_path: Path) -> None:
-    made = written(capsys, tmp_path, "s.svg", SHARES)
-    words = [one.text or "" for one in ET.fromstring(made).iter(f"{SVG}text")]
-
-    assert words[0] == f"Shares of cpu in {SHARES}"
-    assert words[1] == "100 cpu in all; by ytsaurus docs, now 0"
-    assert {"The root", "Pool production", "FIFO pool production / reports", "Pool research"} <= set(words)
-    assert {"gets 100%", "guarantee 80%", "suggestion 10%", "weekly is served, 2 of 3"} <= set(words)
-    assert "Not drawn: 1 with one child or nothing to divide." in words
-
-
-def test_the_picture_is_the_same_every_time_and_needs_nothing(capsys: Capture, tmp_path: Path) -> None:
-    first = written(capsys, tmp_path, "1.svg", SHARES)
-    second = written(capsys, tmp_path, "2.svg", SHARES)
-
-    assert first == second
-    assert "://" not in first.replace('xmlns="http://www.w3.org/2000/svg"', "")
-
-
-def test_the_picture_can_be_of_another_resource(capsys: Capture, tmp_path: Path) -> None:
-    made = written(capsys, tmp_path, "s.svg", SHARES, "--resource", "memory")
-
-    assert f"Shares of memory in {SHARES}" in made
-    assert "400Gi memory in all" in made
-
-
-def test_lines_and_circles_are_within_the_picture(capsys: Capture, tmp_path: Path) -> None:
-    root = ET.fromstring(written(capsys, tmp_path, "s.svg", SHARES))
-    wide, high = float(root.attrib["width"]), float(root.attrib["height"])
-
-    for one in root.iter(f"{SVG}circle"):
-        assert 0 < float(one.attrib["cx"]) < wide
-        assert 0 < float(one.attrib["cy"]) < high
-    for one in root.iter(f"{SVG}text"):
-        assert 0 < float(one.attrib["x"]) < wide
-        assert 0 < float(one.attrib["y"]) < high
-
-
-def test_of_very_many_pools_the_largest_are_drawn(capsys: Capture, tmp_path: Path) -> None:
-    names = [f"p{k:02}" for k in range(MOST_PANELS + 5)]
-    document = {
-        "cede": 1,
-        "doctrine": "ytsaurus",
-        "nodes": [{"name": "n", "capacity": {"cpu": 100}}],
-        "queues": [{"name": name, "weight": 1 + k} for k, name in enumerate(names)],
-        "workloads": [{"name": f"{n}-{k}", "queue": n, "requests": {"cpu": 50}} for n in names for k in "ab"],
-    }
-    file = tmp_path / "many.json"
-    file.write_text(json.dumps(document))
-    made = written(capsys, tmp_path, "s.svg", file)
-
-    assert f">Pool {names[-1]}<" in made
-    assert f">Pool {names[0]}<" not in made
-    assert "Not drawn: 6 more pools." in made
-
-
-def test_names_cannot_become_markup(capsys: Capture, tmp_path: Path) -> None:
-    bad = "<b>&\"'</b>"
-    works = [{"name": f"{bad}{k}", "queue": bad, "requests": {"cpu": 1}} for k in "12"]
-    document = {
-        "cede": 1,
-        "doctrine": "ytsaurus",
-        "nodes": [{"name": "n", "capacity": {"cpu": 1}}],
-        "queues": [{"name": bad}],
-        "workloads": works,
-    }
-    file = tmp_path / "bad.json"
-    file.write_text(json.dumps(document))
-    picture, page = (written(capsys, tmp_path, name, file) for name in ("s.svg", "s.html"))
-
-    assert any(bad in (one.text or "") for one in ET.fromstring(picture).iter(f"{SVG}text"))
-    assert bad not in picture
-    assert bad not in page
 
 
 # -- the page -------------------------------------------------------------------------------------------------------
@@ -222,6 +139,24 @@ def test_the_page_holds_every_curve_of_every_resource(capsys: Capture, tmp_path:
     assert len(data["elements"]) == 11
     assert page.count("plotly.js v") >= 1
     assert "<script src" not in page
+
+
+def test_names_cannot_become_markup(capsys: Capture, tmp_path: Path) -> None:
+    bad = "<b>&\"'</b>"
+    works = [{"name": f"{bad}{k}", "queue": bad, "requests": {"cpu": 1}} for k in "12"]
+    document = {
+        "cede": 1,
+        "doctrine": "ytsaurus",
+        "nodes": [{"name": "n", "capacity": {"cpu": 1}}],
+        "queues": [{"name": bad}],
+        "workloads": works,
+    }
+    file = tmp_path / "bad.json"
+    file.write_text(json.dumps(document))
+    page = written(capsys, tmp_path, "s.html", file)
+
+    assert bad in [one["name"] for one in data_of(page)["elements"]]
+    assert bad not in page
 
 
 def test_the_page_is_the_same_every_time(capsys: Capture, tmp_path: Path) -> None:
@@ -251,15 +186,15 @@ def test_what_has_no_curves_is_told(
 ) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(document)
-    ran = called(capsys, "shares", file, "--plot", tmp_path / "s.svg", *more)
+    ran = called(capsys, "shares", file, "--plot", tmp_path / "s.html", *more)
 
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err
-    assert not (tmp_path / "s.svg").exists()
+    assert not (tmp_path / "s.html").exists()
 
 
 def test_what_is_there_is_replaced_only_by_force(capsys: Capture, tmp_path: Path) -> None:
-    target = tmp_path / "s.svg"
+    target = tmp_path / "s.html"
     target.write_text("mine")
     refused = called(capsys, "shares", SHARES, "--plot", target)
     kept = target.read_text()
@@ -267,11 +202,11 @@ def test_what_is_there_is_replaced_only_by_force(capsys: Capture, tmp_path: Path
 
     assert (refused.code, kept, forced.code) == (2, "mine", 0)
     assert "is there already" in refused.err
-    assert target.read_text().startswith("<svg")
+    assert target.read_text().lower().startswith("<!doctype html")
 
 
 def test_a_place_that_cannot_be_written_is_told(capsys: Capture, tmp_path: Path) -> None:
-    ran = called(capsys, "shares", SHARES, "--plot", tmp_path / "nowhere" / "s.svg")
+    ran = called(capsys, "shares", SHARES, "--plot", tmp_path / "nowhere" / "s.html")
 
     assert ran.code == 2
     assert "cannot be written: no such file or directory" in ran.err
