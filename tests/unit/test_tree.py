@@ -43,7 +43,8 @@ def python_files(*folders: str) -> Iterator[Path]:
 def repository_files() -> Iterator[Path]:
     for folder, below, names in os.walk(ROOT):
         below[:] = sorted(name for name in below if name not in NOT_OURS and not name.endswith("_cache"))
-        yield from (Path(folder, name) for name in sorted(names))
+        # In a second working tree of the repository `.git` is a file, which says where the first one is.
+        yield from (Path(folder, name) for name in sorted(names) if name not in NOT_OURS)
 
 
 def shown(path: Path) -> str:
