@@ -25,15 +25,16 @@ Json = dict[str, Any]
 
 
 def complaints(vector: Json) -> list[str]:
-    """One sentence for each expectation that does not hold."""
+    """One sentence for each expectation that does not hold, and for each law that the whole plan breaks."""
     expect = dict(vector["expect"])
-    options: Json = {"only": expect.pop("for")} if "for" in expect else {}
+    alone = expect.pop("for", None)
     run = expect.pop("settle", None)
-    found: list[str] = []
-    if expect:
-        plan = cede.plan(cede.load(vector["cluster"]), shares="shares" in expect, **options)
-        for key, wanted in expect.items():
-            found += CHECKS[key](vector["cluster"], plan, wanted)
+    cluster = cede.load(vector["cluster"])
+    whole = cede.plan(cluster, shares="shares" in expect)
+    plan = whole if alone is None else cede.plan(cluster, only=alone, shares="shares" in expect)
+    found = cede.verify(cluster, whole)
+    for key, wanted in expect.items():
+        found += CHECKS[key](vector["cluster"], plan, wanted)
     if run is not None:
         found += _settled(vector["cluster"], run)
     return found

@@ -32,8 +32,14 @@ def sentence(cluster: cede.Cluster, name: str, claimant: str = "in") -> str:
 
 @pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
 def test_every_sentence_is_filled_in_and_every_verdict_agrees(path: Path) -> None:
+    """Whoever searches is told of everybody who holds room in its tree."""
     document = json.loads(path.read_text(encoding="utf-8"))["cluster"]
+    parents = {queue["name"]: queue.get("parent") for queue in document["queues"]}
 
+    def root(name: str) -> str:
+        return name if parents.get(name) is None else root(parents[name])
+
+    works = {work["name"]: work for work in document["workloads"]}
     for made in cede.plan(cede.load(document), explain=True).decisions:
         assert made.candidates is not None
         said = [made.why, *(one.why for one in made.candidates), *(one.why for one in made.warnings)]
@@ -43,23 +49,11 @@ def test_every_sentence_is_filled_in_and_every_verdict_agrees(path: Path) -> Non
         taken = {one.workload: one.rule for one in made.candidates if one.verdict == "victim"}
         assert taken.keys() == {victim.workload for victim in made.victims}
         assert set(taken.values()) <= TAKES
-
-
-@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
-def test_whoever_searches_is_told_of_everybody_who_holds_room_in_its_tree(path: Path) -> None:
-    document = json.loads(path.read_text(encoding="utf-8"))["cluster"]
-    parents = {queue["name"]: queue.get("parent") for queue in document["queues"]}
-
-    def root(name: str) -> str:
-        return name if parents.get(name) is None else root(parents[name])
-
-    works = {work["name"]: work for work in document["workloads"]}
-    for made in cede.plan(cede.load(document), explain=True).decisions:
         if made.action != "preempt" and made.rule not in ("kueue.no-victims", "kueue.share-recheck"):
             continue
         tree = root(works[str(made.workload)]["queue"])
         here = [name for name, work in works.items() if work.get("state") in HOLDS and root(work["queue"]) == tree]
-        assert sorted(here) == [one.workload for one in made.candidates or ()]
+        assert sorted(here) == [one.workload for one in made.candidates]
 
 
 # -- what a sentence says --------------------------------------------------------------------------------------------

@@ -26,14 +26,11 @@ SHORT = {"yunikorn.fits", "yunikorn.limit", "yunikorn.no-usable-node", "yunikorn
 # -- over all vectors ------------------------------------------------------------------------------------------------
 
 
-def planned(path: Path) -> tuple[dict[str, Any], cede.Plan]:
-    document = json.loads(path.read_text(encoding="utf-8"))["cluster"]
-    return document, cede.plan(cede.load(document), explain=True)
-
-
 @pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
 def test_every_sentence_is_filled_in_and_every_rule_is_of_the_edition(path: Path) -> None:
-    _, plan = planned(path)
+    """The first that searches is told of everybody who holds room."""
+    document = json.loads(path.read_text(encoding="utf-8"))["cluster"]
+    plan = cede.plan(cede.load(document), explain=True)
 
     for made in plan.decisions:
         assert made.candidates is not None
@@ -47,14 +44,8 @@ def test_every_sentence_is_filled_in_and_every_rule_is_of_the_edition(path: Path
         taken = {one.workload: one.rule for one in made.candidates if one.verdict == "victim"}
         assert taken.keys() == {victim.workload for victim in made.victims}
         assert set(taken.values()) <= TAKES
-
-
-@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
-def test_the_first_that_searches_is_told_of_everybody_who_holds_room(path: Path) -> None:
-    document, plan = planned(path)
     here = sorted(one["name"] for one in document["workloads"] if one.get("state") in HOLDS)
     searching = [made for made in plan.decisions if made.action in ("wait", "preempt") and made.rule not in SHORT]
-
     for made in searching[:1]:
         assert made.workload is None or [one.workload for one in made.candidates or ()] == here
 
