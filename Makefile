@@ -9,14 +9,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
-PYTEST := $(BIN)/python -m pytest -q
-# What only computes keeps both cores busy; what starts servers mostly waits, and waits better without that beside it.
-COMPUTING := -n 2 --ignore=tests/live --ignore=tests/browser
-SERVING := -n 3 tests/live tests/browser
+# Tests that start servers mostly wait, the others compute: more workers than cores keep the cores busy. A worker that has
+# nothing left takes tests from another, and neighbours stay together: they share a server. Each of the many processes would
+# compile the same modules anew if none were allowed to keep them.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+TIMES ?= 10
 
 export PYTHON
 
-.PHONY: help run tour test check bench docs lock clean static chromium
+.PHONY: help run tour test check explore bench docs lock clean static chromium
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -28,14 +30,16 @@ tour: $(INSTALLED) ## take the tour: plans made from the examples, each explaine
 	@$(BIN)/python -m cede.cli.tour
 
 test: static chromium ## every static check and every test
-	@echo "  pytest, what only computes"
-	@failed=0; $(PYTEST) $(COMPUTING) || failed=1; \
-	echo "  pytest, real servers and processes"; \
-	$(PYTEST) $(SERVING) || failed=1; exit $$failed
+	@echo "  pytest"
+	@$(PYTEST)
 
 check: static chromium ## every static check and the quick tests
 	@echo "  pytest, quick tests"
-	@$(PYTEST) -n 3 -m "not slow"
+	@SAMPLE=0.2 $(PYTEST) -m "not slow"
+
+explore: $(INSTALLED_DEV) ## look at many more of the cases that tests draw by lot, new ones each time: TIMES=10
+	@echo "  pytest, $(TIMES) times as many drawn cases"
+	@SAMPLE=$(TIMES) $(PYTEST) -v -m "drawn or hypothesis" --ignore=tests/live --timeout=7200 --hypothesis-profile explore
 
 bench: $(INSTALLED) ## measure Cede beside a yardstick: NAME=plan, sim, kueue, ...; ARGS="--quick"
 	@$(BIN)/python -m bench $(or $(NAME),--help) $(ARGS)

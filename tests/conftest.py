@@ -8,19 +8,30 @@ others are. So all are loaded before the first draw.
 from importlib import import_module
 from pkgutil import walk_packages
 
+import pytest
 from hypothesis import settings
 
 import cede
 import docs
+from tests.sampling import many
 
 NO_MODULES = ("cede.cli.__main__", "cede.live.store.migrations")
 """The first runs the command; Alembic runs the others, as files."""
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, print_blob=True)
-settings.register_profile("explore", max_examples=2000, deadline=None, print_blob=True)
+USUAL = many(100)
+settings.register_profile(
+    "repeatable", max_examples=USUAL, derandomize=True, deadline=None, database=None, print_blob=True
+)
+settings.register_profile("explore", max_examples=USUAL, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
 for package in (cede, docs):
     for found in walk_packages(package.__path__, f"{package.__name__}."):
         if not found.name.startswith(NO_MODULES):
             import_module(found.name)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that at the end no worker waits for another's last one."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cede.engine.drive.facts import PutNode, Submit
@@ -14,6 +14,7 @@ from cede.engine.drive.terms import Terms
 from cede.model.cluster import Node
 from tests.properties.lives import BUSY, CLUSTERS, KINDS, LINES, STEPS, TERMS, live
 from tests.properties.twins import Twins, cluster, entry, node
+from tests.sampling import examples
 
 BACKFILLS: tuple[Backfill, ...] = ("off", "strict", "easy")
 
@@ -24,8 +25,7 @@ def queue(pick: int) -> dict[str, Any]:
     return made | ({"max": {"gpu": 5}} if pick % 4 == 0 else {})
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
+@examples(75)
 @given(CLUSTERS, KINDS, TERMS, st.sampled_from(BACKFILLS), st.sampled_from([True, True, False]), st.booleans(), STEPS)
 def test_what_acts_is_what_the_whole_plan_decides(
     shape: dict[str, Any],
@@ -47,8 +47,7 @@ def test_what_acts_is_what_the_whole_plan_decides(
     )
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
+@examples(75)
 @given(CLUSTERS, LINES, TERMS, st.sampled_from(BACKFILLS), BUSY)
 def test_a_line_of_plain_workloads_moves_as_the_whole_plan_moves_it(
     shape: dict[str, Any], kinds: list[dict[str, Any]], terms: Terms, backfill: Backfill, steps: list[Any]

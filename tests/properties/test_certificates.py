@@ -1,13 +1,14 @@
 """Certificates of random plans of every doctrine: what is taken is lawful by its question, no bound is above it."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 import cede
 from cede.model.certificate import Certificate
 from tests.properties.documents import EVERY, documents
+from tests.sampling import examples
 
 NEAR = 1 + 1e-6
 SHORT = {"core", "1.9"}
@@ -20,7 +21,7 @@ def proofs(made: cede.Decision) -> list[Certificate]:
 
 
 @pytest.mark.parametrize("edition", EVERY)
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_no_bound_is_above_what_was_taken(edition: str, data: DataObject) -> None:
     cluster = cede.load(data.draw(documents(edition)))

@@ -40,6 +40,7 @@ from cede.model.times import SECOND
 from cede.state.columns import STATES
 from tests.drive_world import World, as_planned
 from tests.properties.drive_clusters import CLUSTERS
+from tests.sampling import many
 
 WORDS = {
     Phase.PENDING: {"pending"},
@@ -337,7 +338,8 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
     return Drive
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("which", sorted(CLUSTERS))
 def test_nothing_runs_twice_or_is_lost_whatever_happens(which: str) -> None:
-    quick = settings(max_examples=20, stateful_step_count=40, suppress_health_check=list(HealthCheck))
+    quick = settings(max_examples=many(20), stateful_step_count=40, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(machine_of(CLUSTERS[which]), settings=quick)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -16,6 +16,7 @@ from cede.engine.drive.options import DriverOptions
 from cede.engine.drive.terms import Terms
 from tests.properties.kueue_clusters import BORROW, FUNGIBILITY, Dice, Document
 from tests.properties.twins import Twins, entry
+from tests.sampling import examples
 
 REPLAY = DriverOptions(at_once=True, walltimes=False)
 QUEUES = ("q0", "q1", "q2", "q3")
@@ -154,15 +155,13 @@ def facts_of(twins: Twins, what: str, pick: int, kind: Document, size: int) -> l
     return []
 
 
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@examples(60)
 @given(lives())
 def test_what_acts_is_what_the_whole_plan_decides(life: tuple[Document, list[tuple[str, int, int, Document]]]) -> None:
     _agree(life)
 
 
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(lives())
 def test_a_walk_along_lines_that_is_cut_short_leads_there_too(
     life: tuple[Document, list[tuple[str, int, int, Document]]],

@@ -7,8 +7,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cede
@@ -21,6 +20,7 @@ from cede.doctrines.kueue.search import Search
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of, snapshot_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.state.trial import Trial
+from tests.sampling import examples
 
 Document = dict[str, Any]
 
@@ -118,8 +118,7 @@ def attempt(search: Search, borrowing: bool, size: int, *, sums: bool) -> list[t
     return [(victim.row, victim.reason, victim.amounts) for victim in taken]
 
 
-@pytest.mark.slow
-@settings(max_examples=200)
+@examples(100)
 @given(st.integers(0, 2**32), st.sampled_from([1000, 40, 7]), st.booleans())
 def test_sums_find_the_victims_that_walking_finds(seed: int, size: int, borrowing: bool) -> None:
     cluster = cede.load(large_tree(Random(seed)))
@@ -137,7 +136,7 @@ def test_sums_find_the_victims_that_walking_finds(seed: int, size: int, borrowin
             assert one.quota_usage.used == before
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 2**32), st.integers(FEW, 3 * FEW), st.integers(1, 4))
 def test_candidates_sorted_as_far_as_needed_are_in_the_order_of_all(seed: int, many: int, apart: int) -> None:
     """Leaving first, lower priority, later reserved, uid; with few values of each, so that most are equal."""

@@ -1,11 +1,12 @@
 """Every Kueue decision says why, and its verdicts agree with it."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 import cede
 from cede.doctrines.kueue.rules import RULES
 from cede.model.plan import VERDICTS
 from tests.properties.documents import KUEUE, Document, documents
+from tests.sampling import examples
 
 RULE_IDS = {rule.id: rule for rule in RULES}
 TAKES = {"within-cluster-queue", "reclaim-within-cohort", "borrow-within-cohort", "fair-sharing"}
@@ -20,7 +21,7 @@ def root_of(document: Document, name: str) -> str:
     return name
 
 
-@settings(max_examples=150)
+@examples(100)
 @given(documents(KUEUE))
 def test_every_sentence_is_filled_in(document: Document) -> None:
     for made in cede.plan(cede.load(document), explain=True).decisions:
@@ -35,7 +36,7 @@ def test_every_sentence_is_filled_in(document: Document) -> None:
         assert RULE_IDS[made.rule].kind == {"wait": "waits", "refuse": "refuses"}.get(made.action, "admits")
 
 
-@settings(max_examples=150)
+@examples(100)
 @given(documents(KUEUE))
 def test_verdicts_agree_with_the_decision(document: Document) -> None:
     for made in cede.plan(cede.load(document), explain=True).decisions:
@@ -49,7 +50,7 @@ def test_verdicts_agree_with_the_decision(document: Document) -> None:
             assert not (rule == "not-enough" and made.action == "preempt")
 
 
-@settings(max_examples=150)
+@examples(100)
 @given(documents(KUEUE))
 def test_whoever_searches_is_told_of_everybody_who_holds_room_in_its_tree(document: Document) -> None:
     works = {work["name"]: work for work in document["workloads"]}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import cede
 from tests.properties.kueue_clusters import Document, kueue_clusters, kueue_rushes
@@ -13,6 +13,7 @@ from tests.properties.kueue_duels import kueue_duels
 from tests.properties.kueue_holds import kueue_holds
 from tests.properties.kueue_numbers import kueue_fractions, kueue_last_bits, kueue_preferences
 from tests.referees import kueue
+from tests.sampling import examples
 
 VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "kueue").glob("*.json"))
 
@@ -23,82 +24,63 @@ def differences(document: Document) -> list[str]:
     return [*kueue.differences(document, plan.to_dict()), *cede.verify(cluster, plan)]
 
 
-@pytest.mark.slow
-@settings(max_examples=600)
+@examples(200)
 @given(kueue_clusters(preemption="Classical"))
 def test_classical_preemption_decides_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=600)
+@examples(200)
 @given(kueue_clusters(preemption="FairSharing"))
 def test_fair_sharing_decides_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=400)
+@examples(150)
 @given(kueue_rushes())
 def test_heads_that_want_the_same_victims_are_decided_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
+@examples(150)
 @given(kueue_duels(preemption="Classical"))
 def test_classical_duels_end_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
+@examples(150)
 @given(kueue_duels(preemption="FairSharing"))
 def test_fair_duels_end_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=600)
+@examples(200)
 @given(kueue_holds(preemption="Classical"))
 def test_who_leaves_and_who_comes_overlap_in_classical_preemption(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=600)
+@examples(200)
 @given(kueue_holds(preemption="FairSharing"))
 def test_who_leaves_and_who_comes_overlap_in_fair_sharing(document: Document) -> None:
     assert differences(document) == []
 
 
-@settings(max_examples=150)
+@examples(100)
 @given(kueue_fractions())
 def test_what_is_finer_than_a_unit_is_rounded_up_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@settings(max_examples=150)
+@examples(100)
 @given(kueue_last_bits())
 def test_the_last_bit_of_a_share_decides_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@settings(max_examples=150)
+@examples(100)
 @given(kueue_preferences())
 def test_queues_that_prefer_preemption_to_borrowing_decide_as_its_page_says(document: Document) -> None:
-    assert differences(document) == []
-
-
-@settings(max_examples=100)
-@given(kueue_holds())
-def test_a_few_clusters_where_room_is_held(document: Document) -> None:
-    assert differences(document) == []
-
-
-@settings(max_examples=150)
-@given(kueue_clusters())
-def test_a_few_clusters_of_either_kind(document: Document) -> None:
     assert differences(document) == []
 
 

@@ -3,19 +3,18 @@
 import json
 from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cede
 from cede.engine.verify import verify
-from tests.properties.documents import shuffled
 from tests.properties.lattice_clusters import Document, cluster, lattice_clusters
 from tests.referees import lattice_core, lattice_core_places, lattice_policy
 from tests.referees.lattice_reading import read
+from tests.sampling import examples
 from tests.strategies import clusters
 
 EDITIONS = ("policy", "core")
@@ -36,8 +35,7 @@ def drawn(edition: str) -> st.SearchStrategy[Document]:
     return st.one_of(lattice_clusters(edition), odd)
 
 
-@pytest.mark.slow
-@settings(max_examples=120)
+@examples(120)
 @given(lattice_clusters())
 def test_the_preferred_victims_are_found_and_nobody_else_is_touched(document: Document) -> None:
     assert differences(document) == []
@@ -49,8 +47,7 @@ def test_a_few_clusters_of_every_kind_are_decided_by_the_policy(trait: str) -> N
         assert differences(cluster(seed, "policy", [trait])) == [], f"seed {seed}"
 
 
-@pytest.mark.slow
-@settings(max_examples=80)
+@examples(80)
 @given(lattice_clusters("core"))
 def test_the_shipped_code_takes_the_cheapest_one_by_one(document: Document) -> None:
     assert differences(document) == []
@@ -62,19 +59,7 @@ def test_a_few_clusters_are_decided_as_the_shipped_code_would() -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@settings(max_examples=40)
-@given(st.data())
-def test_the_order_of_entries_changes_nothing(edition: str, data: st.DataObject) -> None:
-    document = data.draw(drawn(edition))
-    mixed = shuffled(document, Random(data.draw(st.integers(0, 99))))
-
-    plans = [cede.plan(cede.load(one), explain=True).to_dict() for one in (document, mixed)]
-
-    assert json.dumps(plans[0]) == json.dumps(plans[1])
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_a_run_settles_or_shows_its_loop_and_accounts_for_everybody(edition: str, data: st.DataObject) -> None:
     """Every plan on the way is checked by `settle` itself. Who reclaims a node from a higher class can be preempted

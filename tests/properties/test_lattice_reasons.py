@@ -1,7 +1,7 @@
 """Every decision under Lattice says why: sentences without gaps, rules of the edition, verdicts that agree with it."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
@@ -10,9 +10,10 @@ from cede.doctrines.lattice.candidates import REASONS
 from cede.doctrines.lattice.rules import RULES
 from cede.model.plan import VERDICTS
 from tests.properties.documents import LATTICE, documents, sentences
+from tests.sampling import examples
 
 pytestmark = pytest.mark.parametrize("edition", LATTICE)
-FEW = settings(max_examples=40)
+FEW = examples(40)
 RULE_IDS = {rule.id: rule for rule in RULES}
 KINDS = {"start": "admits", "preempt": "admits", "wait": "waits", "refuse": "refuses"}
 OF_RULE = {rule.id: reason for rule, reason in REASONS.items()}

@@ -17,10 +17,11 @@ from cede.model.times import SECOND
 from tests.properties.lives import busy, live
 from tests.properties.lives_lattice import allocation, vcluster, vclusters
 from tests.properties.twins import node
+from tests.sampling import seeds
 
 pytestmark = pytest.mark.slow
 
-LIVES = 12
+LIVES = 8
 
 
 def terms(dice: Random) -> Terms:
@@ -88,7 +89,7 @@ def session(dice: Random) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("seed", range(LIVES))
+@seeds(LIVES)
 def test_release_26_8_acts_as_its_whole_plan(seed: int) -> None:
     steps, dice = busy(seed)
     document, shape, rules = shipped(dice)
@@ -174,7 +175,7 @@ def pod(dice: Random, *, odd: bool) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("seed", range(LIVES))
+@seeds(LIVES)
 @pytest.mark.parametrize("edition", ["laws", "1.9"])
 def test_yunikorn_acts_as_its_whole_plan(edition: str, seed: int) -> None:
     steps, dice = busy(seed)
@@ -295,7 +296,7 @@ def job(dice: Random) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("seed", range(LIVES))
+@seeds(LIVES)
 @pytest.mark.parametrize("edition", ["docs", "25.4"])
 def test_ytsaurus_acts_as_its_whole_plan(edition: str, seed: int) -> None:
     steps, dice = busy(seed)
@@ -312,7 +313,7 @@ def test_ytsaurus_acts_as_its_whole_plan(edition: str, seed: int) -> None:
     live(document, shape, kinds, terms(dice), replays(dice), steps, queue, look_at=shares_say_the_same, alike=False)
 
 
-@pytest.mark.parametrize("seed", range(2 * LIVES))
+@seeds(2 * LIVES)
 @pytest.mark.parametrize("edition", ["docs", "25.4"])
 def test_ytsaurus_with_fifo_pools_acts_as_its_whole_plan(edition: str, seed: int) -> None:
     steps, dice = busy(seed)
@@ -403,7 +404,7 @@ def shares_say_the_same(driver: Driver) -> None:
 # -- Lattice ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(LIVES))
+@seeds(LIVES)
 @pytest.mark.parametrize("edition", ["policy", "core"])
 def test_lattice_acts_as_its_whole_plan(edition: str, seed: int) -> None:
     steps, dice = busy(seed)
@@ -489,7 +490,7 @@ def admitted(dice: Random) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("seed", range(2 * LIVES))
+@seeds(2 * LIVES)
 def test_kueue_acts_as_its_whole_plan(seed: int) -> None:
     steps, dice = busy(seed)
     document, shape = cohorts(dice)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
@@ -23,29 +23,25 @@ from tests.properties.documents import (
     without,
 )
 from tests.referees.reading import read
+from tests.sampling import examples
 
 backendai = pytest.mark.parametrize("edition", EDITIONS)
 every_doctrine = pytest.mark.parametrize("edition", EVERY)
-FEW = settings(max_examples=80)
+FEW = examples(80)
 
 
 @every_doctrine
 @FEW
 @given(data=st.data())
-def test_the_plan_is_lawful(edition: str, data: DataObject) -> None:
-    cluster = cede.load(data.draw(documents(edition)))
-
-    assert cede.verify(cluster, cede.plan(cluster)) == []
-
-
-@every_doctrine
-@FEW
-@given(data=st.data())
-def test_every_waiting_workload_is_decided_once_and_nobody_else(edition: str, data: DataObject) -> None:
+def test_the_plan_is_lawful_and_decides_once_about_all_that_wait_and_nobody_else(
+    edition: str, data: DataObject
+) -> None:
     document = data.draw(documents(edition))
+    cluster = cede.load(document)
 
-    plan = cede.plan(cede.load(document))
+    plan = cede.plan(cluster)
 
+    assert cede.verify(cluster, plan) == []
     waiting = Counter(w["name"] for w in document["workloads"] if w.get("state", "pending") in ("pending", "suspended"))
     assert Counter(made.workload for made in plan.decisions if made.workload is not None) == waiting
     assert {made.action for made in plan.decisions} <= set(ACTIONS)
@@ -130,37 +126,22 @@ def test_the_order_of_entries_changes_nothing(edition: str, data: DataObject) ->
 @every_doctrine
 @FEW
 @given(data=st.data())
-def test_deciding_changes_nothing_and_deciding_again_decides_the_same(edition: str, data: DataObject) -> None:
+def test_deciding_changes_nothing_and_deciding_again_decides_the_same_whatever_is_shown(
+    edition: str, data: DataObject
+) -> None:
+    """What is shown besides is plain JSON and changes no decision."""
     cluster = cede.load(data.draw(documents(edition)))
     before = fingerprint(cluster.state)
 
-    first, second = cede.plan(cluster, explain=True), cede.plan(cluster, explain=True)
+    plain = cede.plan(cluster)
+    first, second = (cede.plan(cluster, explain=True, shares=True) for _ in range(2))
 
     assert first == second
     assert fingerprint(cluster.state) == before
-
-
-@every_doctrine
-@FEW
-@given(data=st.data())
-def test_what_is_shown_besides_changes_no_decision(edition: str, data: DataObject) -> None:
-    cluster = cede.load(data.draw(documents(edition)))
-
-    plain = cede.plan(cluster).decisions
-    explained = cede.plan(cluster, explain=True, shares=True).decisions
-
-    assert tuple(replace(made, candidates=None, account=None, until=()) for made in explained) == plain
-
-
-@every_doctrine
-@FEW
-@given(data=st.data())
-def test_the_result_is_plain_json(edition: str, data: DataObject) -> None:
-    cluster = cede.load(data.draw(documents(edition)))
-
-    result = cede.plan(cluster, explain=True, shares=True).to_dict()
-
-    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    without_words = tuple(replace(made, candidates=None, account=None, until=()) for made in first.decisions)
+    assert without_words == plain.decisions
+    shown = first.to_dict()
+    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
 
 
 @every_doctrine

@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -27,6 +27,7 @@ from cede.doctrines.yunikorn import waiting_line as yunikorn_waiting_line
 from cede.engine.cycle import plan_state
 from cede.state.state import State
 from tests.properties.documents import EVERY, Document, documents
+from tests.sampling import examples
 
 WAITS = ("pending", "suspended")
 
@@ -92,16 +93,8 @@ def differs(document: Document, options: dict[str, Any]) -> bool:
         return cycles(document, **options) != decided
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("edition", EVERY)
-@settings(max_examples=150)
+@examples(40)
 @given(data=st.data())
 def test_a_crowd_of_equals_is_decided_as_if_each_were_looked_at(edition: str, data: st.DataObject) -> None:
-    assert not differs(*data.draw(crowds(edition)))
-
-
-@pytest.mark.parametrize("edition", EVERY)
-@settings(max_examples=15)
-@given(data=st.data())
-def test_a_few_crowds_of_equals(edition: str, data: st.DataObject) -> None:
     assert not differs(*data.draw(crowds(edition)))

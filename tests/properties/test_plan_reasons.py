@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
@@ -13,9 +13,10 @@ from cede.doctrines.backendai.rules import ROLLED_BACK, RULES
 from cede.doctrines.parts import nearest_miss
 from cede.model.plan import VERDICTS
 from tests.properties.documents import EDITIONS, Document, at_its_turn, decision, documents, sentences, without
+from tests.sampling import examples
 
 pytestmark = pytest.mark.parametrize("edition", EDITIONS)
-FEW = settings(max_examples=80)
+FEW = examples(80)
 RULE_IDS = {rule.id: rule for rule in RULES}
 
 
@@ -86,7 +87,7 @@ def test_what_waits_has_a_rule_and_a_nearest_miss_that_makes_room(edition: str, 
             assert decision(without(found, here), name).action != "start"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_a_nearest_miss_on_a_crowded_node_makes_room_too(edition: str, data: DataObject) -> None:
     """Where a node has too many residents to try every set, the largest are taken first; here that are two."""

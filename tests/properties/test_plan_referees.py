@@ -2,8 +2,7 @@
 
 from unittest.mock import patch
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cede
@@ -12,6 +11,7 @@ from cede.doctrines.parts import cover
 from tests.properties.documents import odd_clusters
 from tests.referees import bep_1014, release_26_8
 from tests.referees.small import Document, small_clusters
+from tests.sampling import examples
 
 REFEREES = {"bep-1014": bep_1014.differences, "26.8": release_26_8.differences}
 
@@ -24,15 +24,13 @@ def differences(document: Document) -> list[str]:
     return list(referee(document, cede.plan(cede.load(document), misses=False)))
 
 
-@pytest.mark.slow
-@settings(max_examples=750)
+@examples(250)
 @given(small_clusters("bep-1014"))
 def test_the_first_edition_takes_and_spares_as_its_text_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=250)
+@examples(100)
 @given(small_clusters("bep-1014"))
 def test_looking_at_the_order_in_parts_changes_nothing(document: Document) -> None:
     """Large clusters are searched up to one bound after another; here small ones are, too."""
@@ -40,8 +38,7 @@ def test_looking_at_the_order_in_parts_changes_nothing(document: Document) -> No
         assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=750)
+@examples(250)
 @given(small_clusters("26.8"))
 def test_release_26_8_collects_agent_by_agent_as_its_page_says(document: Document) -> None:
     for workload in document["workloads"]:
@@ -54,8 +51,7 @@ def test_release_26_8_collects_agent_by_agent_as_its_page_says(document: Documen
 NUMBERS = st.sets(st.integers(0, 5), max_size=3)
 
 
-@pytest.mark.slow
-@settings(max_examples=200)
+@examples(100)
 @given(small_clusters("26.8"), NUMBERS, NUMBERS, NUMBERS)
 def test_release_26_8_books_beside_what_never_started_and_what_is_between(
     document: Document, unstarted: set[int], leaving: set[int], coming: set[int]
@@ -71,15 +67,13 @@ def test_release_26_8_books_beside_what_never_started_and_what_is_between(
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
+@examples(100)
 @given(odd_clusters("bep-1014"))
 def test_the_first_edition_on_odd_clusters(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
+@examples(100)
 @given(odd_clusters("26.8"))
 def test_release_26_8_on_odd_clusters(document: Document) -> None:
     for workload in document["workloads"]:

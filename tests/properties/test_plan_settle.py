@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement, product
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
@@ -14,6 +14,7 @@ import cede
 from tests.builders import group, node, pending, running, shipped
 from tests.properties.documents import EDITIONS, KUEUE, YTSAURUS, Document, documents, shuffled
 from tests.referees.reading import read
+from tests.sampling import examples
 
 INTERVAL_S = 10
 LONG = 500
@@ -27,7 +28,7 @@ def preempting_number(document: Document, edition: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@settings(max_examples=80)
+@examples(80)
 @given(data=st.data())
 def test_a_run_settles_and_accounts_for_everybody(edition: str, data: DataObject) -> None:
     """Every plan on the way is checked by `settle` itself, which raises an error for an unlawful one."""
@@ -43,7 +44,7 @@ def test_a_run_settles_and_accounts_for_everybody(edition: str, data: DataObject
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_a_settled_cluster_is_settled(edition: str, data: DataObject) -> None:
     """The run goes no further when it is asked to, and the order of entries does not matter on the way."""
@@ -58,7 +59,7 @@ def test_a_settled_cluster_is_settled(edition: str, data: DataObject) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@settings(max_examples=80)
+@examples(80)
 @given(data=st.data())
 def test_nobody_is_evicted_for_an_equal_so_that_no_run_can_come_back(edition: str, data: DataObject) -> None:
     """Every eviction is for a strictly higher number. Count who runs by that number, highest first: each cycle with an
@@ -72,7 +73,7 @@ def test_nobody_is_evicted_for_an_equal_so_that_no_run_can_come_back(edition: st
         assert number[one.victim] < number[one.claimant]
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(documents(KUEUE), st.integers(0, 99))
 def test_a_run_of_kueue_settles_or_shows_its_loop_and_accounts_for_everybody(document: Document, seed: int) -> None:
     """Fair sharing can loop, and so can flavors and smaller sizes; the order of entries does not matter on the way."""
@@ -85,7 +86,7 @@ def test_a_run_of_kueue_settles_or_shows_its_loop_and_accounts_for_everybody(doc
 
 
 @pytest.mark.parametrize("edition", YTSAURUS)
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_a_run_of_ytsaurus_settles_or_shows_its_loop_and_accounts_for_everybody(edition: str, data: DataObject) -> None:
     """Operations can take turns for ever; then a state comes back. The order of entries does not matter on the way."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
@@ -20,10 +20,11 @@ from cede.model.plan import Decision
 from cede.state.state import State
 from cede.state.trial import Trial
 from tests.properties.documents import DOCTRINES, YTSAURUS, YUNIKORN, documents
+from tests.sampling import examples
 
 Document = dict[str, Any]
 
-FEW = settings(max_examples=30)
+FEW = examples(30)
 asked_of = pytest.mark.parametrize("edition", [*YUNIKORN, *YTSAURUS])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, DrawFn
 
@@ -20,11 +20,12 @@ from cede.model.plan import Decision
 from cede.state.state import State
 from cede.state.trial import Trial
 from tests.properties.documents import DOCTRINES, EVERY, documents, shuffled
+from tests.sampling import examples
 
 Document = dict[str, Any]
 
 every_doctrine = pytest.mark.parametrize("edition", EVERY)
-FEW = settings(max_examples=20)
+FEW = examples(20)
 
 CHECKPOINTS: tuple[Document, ...] = (
     {},

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cede
@@ -17,6 +17,7 @@ from cede.state.build import build
 from cede.state.snapshot import snapshot
 from cede.state.tree import LIMITS
 from tests.properties.documents import DOCTRINES, documents
+from tests.sampling import examples
 
 Document = dict[str, Any]
 PLENTY = 10**9
@@ -49,7 +50,7 @@ def plan_victims(one: cede.Decision) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("edition", sorted(DOCTRINES))
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_an_unlimited_quota_decides_like_one_that_is_large_enough(edition: str, data: st.DataObject) -> None:
     document = data.draw(documents(edition))
@@ -64,7 +65,7 @@ def test_an_unlimited_quota_decides_like_one_that_is_large_enough(edition: str, 
 
 
 @pytest.mark.parametrize("edition", sorted(DOCTRINES))
-@settings(max_examples=15)
+@examples(15)
 @given(st.data())
 def test_an_unlimited_quota_is_written_as_it_is_read(edition: str, data: st.DataObject) -> None:
     document = with_quotas(data.draw(documents(edition)), set(LIMITS), "10E")

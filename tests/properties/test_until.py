@@ -18,6 +18,7 @@ from cede.model.times import parse_time
 from tests.properties import test_one_way as lives
 from tests.properties.lives import busy, live
 from tests.properties.lives_lattice import allocation, vclusters
+from tests.sampling import seeds
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +91,7 @@ class Look:
         return plan(Cluster(document), effort=BRISK, kept=kept, until=True)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 @pytest.mark.parametrize(("name", "edition"), DRAWS)
 def test_what_is_told_is_what_the_scheduler_waits_for(name: str, edition: str, seed: int) -> None:
     steps, dice = busy(seed)

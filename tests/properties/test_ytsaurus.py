@@ -13,19 +13,23 @@ from tests.properties.ytsaurus_hunt import EDITIONS, settle_differences, told
 from tests.properties.ytsaurus_traits import TRAITS
 from tests.referees.ytsaurus_heartbeat import plan
 from tests.referees.ytsaurus_vectors import complaints, fact_complaints
+from tests.sampling import many
 from tests.unit.ytsaurus.fact_files import document as fact_document
 from tests.unit.ytsaurus.fact_files import facts_of, named
 
 HERE = Path(__file__).parents[1] / "vectors" / "ytsaurus"
+PARTS = 5
+"""Of each sample, so that several workers share it."""
 TRIES = 200
 """How often a cluster that differs is made smaller before it is shown."""
 VECTORS = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(HERE.glob("*.json"))]
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_shares_and_plans_are_those_of_the_referee(edition: str, part: int) -> None:
-    for seed in range(part * 30, part * 30 + 30):
+    for seed in range(part, many(250), PARTS):
         assert told(cluster(seed, edition), tries=TRIES) == "", seed
 
 
@@ -35,25 +39,11 @@ def test_clusters_of_every_kind_are_decided_alike(trait: str) -> None:
         assert told(cluster(seed, edition, [trait]), tries=TRIES) == "", seed
 
 
-@pytest.mark.slow
+@pytest.mark.drawn
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("part", range(2))
-def test_many_clusters_are_decided_alike(edition: str, part: int) -> None:
-    for seed in range(10_000 + part * 200, 10_200 + part * 200):
-        assert told(cluster(seed, edition), tries=TRIES) == "", seed
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_several_cycles_end_where_those_of_the_referee_do(edition: str) -> None:
-    for seed in range(2000, 2015):
-        assert told(cluster(seed, edition), settle_differences, tries=TRIES) == "", seed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("part", range(1))
-def test_many_runs_end_where_those_of_the_referee_do(edition: str, part: int) -> None:
-    for seed in range(20_000 + part * 30, 20_030 + part * 30):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_several_cycles_end_where_those_of_the_referee_do(edition: str, part: int) -> None:
+    for seed in range(2000 + part, 2000 + many(25), PARTS):
         assert told(cluster(seed, edition), settle_differences, tries=TRIES) == "", seed
 
 

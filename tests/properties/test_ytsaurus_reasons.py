@@ -1,7 +1,7 @@
 """Every decision under YTsaurus says why: sentences without gaps, rules of the edition, verdicts that agree with it."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
@@ -10,9 +10,10 @@ from cede.doctrines.ytsaurus.rules import RULES
 from cede.model.plan import VERDICTS
 from tests.properties.documents import YTSAURUS, Document, documents, sentences
 from tests.properties.ytsaurus_clusters import cluster
+from tests.sampling import examples
 
 pytestmark = pytest.mark.parametrize("edition", YTSAURUS)
-FEW = settings(max_examples=80)
+FEW = examples(80)
 RULE_IDS = {rule.id: rule for rule in RULES}
 KINDS = {"start": "admits", "preempt": "admits", "wait": "waits", "refuse": "refuses"}
 SEVERAL_FROM_ONE_LOOK = (4, 39, 49, 991)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import cede
 from cede.engine.verify import verify
@@ -18,6 +18,7 @@ from tests.properties.yunikorn_clusters import (
 )
 from tests.properties.yunikorn_outcomes import complaints, outcomes, vectors
 from tests.referees import yunikorn_19
+from tests.sampling import examples
 
 
 def differences(document: Document) -> list[str]:
@@ -26,51 +27,39 @@ def differences(document: Document) -> list[str]:
     return [*yunikorn_19.differences(document, plan), *verify(cluster, plan)]
 
 
-@pytest.mark.slow
-@settings(max_examples=1500)
+@examples(500)
 @given(yunikorn_clusters("1.9"))
 def test_release_1_9_takes_whom_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
+@examples(200)
 @given(yunikorn_daemons("1.9"))
 def test_release_1_9_makes_room_on_a_required_node_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
+@examples(200)
 @given(yunikorn_quotas())
 def test_release_1_9_enforces_quotas_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=250)
+@examples(100)
 @given(yunikorn_rushes())
 def test_release_1_9_counts_its_attempts_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
+@examples(200)
 @given(yunikorn_reserved())
 def test_release_1_9_cancels_reservations_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
+@examples(200)
 @given(yunikorn_contests())
 def test_release_1_9_comes_to_the_asks_of_many_queues_in_the_order_of_its_page(document: Document) -> None:
-    assert differences(document) == []
-
-
-@settings(max_examples=100)
-@given(yunikorn_clusters("1.9"))
-def test_a_few_clusters_are_decided_as_release_1_9_does(document: Document) -> None:
     assert differences(document) == []
 
 

@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import cede
 from cede.engine.verify import verify
 from tests.properties.yunikorn_clusters import Document, yunikorn_clusters, yunikorn_daemons
 from tests.properties.yunikorn_outcomes import complaints, outcomes, vectors
 from tests.referees import yunikorn_laws
+from tests.sampling import examples
 
 
 def differences(document: Document) -> list[str]:
@@ -19,23 +20,15 @@ def differences(document: Document) -> list[str]:
     return [*yunikorn_laws.differences(document, plan), *verify(cluster, plan)]
 
 
-@pytest.mark.slow
-@settings(max_examples=1500)
+@examples(500)
 @given(yunikorn_clusters("laws"))
 def test_no_law_is_broken_and_the_preferred_victims_are_found(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.slow
-@settings(max_examples=600)
+@examples(200)
 @given(yunikorn_daemons("laws"))
 def test_who_must_run_on_a_node_makes_room_there_within_laws_3_and_6(document: Document) -> None:
-    assert differences(document) == []
-
-
-@settings(max_examples=100)
-@given(yunikorn_clusters("laws"))
-def test_a_few_clusters_are_decided_by_the_laws(document: Document) -> None:
     assert differences(document) == []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cede
@@ -24,6 +24,7 @@ from cede.sim.report.gathering import gather
 from cede.sim.result import Result
 from cede.sim.simulate import replay
 from cede.sim.tables import ATTEMPTS, DECISIONS, HOLDS, JOBS, VICTIMS
+from tests.sampling import examples
 from tests.sim.clusters import cluster_of, trace_of
 
 TWO = ({"cpu": 4}, {"cpu": 4})
@@ -203,7 +204,7 @@ FAULTS = st.sampled_from([(), (Fault(40 * SECOND, "n0", "down"), Fault(90 * SECO
 
 
 @given(st.lists(JOB, min_size=1, max_size=8), HABITS, FAULTS, st.sampled_from([None, 60]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_everything_adds_up_whatever_comes(
     jobs: list[dict[str, Any]], habits: Habits, faults: tuple[Fault, ...], until: int | None
 ) -> None:

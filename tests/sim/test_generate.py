@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cede.model.errors import InputError
@@ -15,6 +15,7 @@ from cede.model.times import SECOND
 from cede.sim.generate import NAMED, Recipe, generate, parse_settings, recipe
 from cede.sim.traces.derived import columns
 from cede.sim.traces.trace import Trace
+from tests.sampling import examples
 from tests.sim.shaping.traces import HOUR, check, column
 
 MANY = 40_000
@@ -42,7 +43,7 @@ def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
     assert one.notes == (f"Every job is made up: recipe {name}, seed 5.",)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.sampled_from(sorted(NAMED)),
     st.integers(1, 200),

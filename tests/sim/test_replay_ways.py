@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cede
@@ -21,6 +21,7 @@ from cede.sim.machine import Habits
 from cede.sim.measures.conservation import check
 from cede.sim.options import ReplayOptions
 from cede.sim.simulate import replay
+from tests.sampling import examples
 from tests.sim.clusters import cluster_of, trace_of
 
 SECONDS = st.integers(0, 40)
@@ -102,7 +103,7 @@ def beside(cluster: Cluster, drawn: list[dict[str, Any]]) -> Cluster:
 
 
 @pytest.mark.slow
-@settings(max_examples=80)
+@examples(80)
 @given(
     JOBS, NODES, THERE, FAULTS, HABITS, TERMS, st.sampled_from(["off", "strict", "easy"]), st.sampled_from([None, 25])
 )

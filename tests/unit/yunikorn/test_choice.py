@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import chain, combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cede.doctrines.yunikorn.best_set import Item, Puzzle
+from tests.sampling import examples
 
 Key = tuple[tuple[int, int, int], list[int], list[int], list[tuple[str, str]]]
 
@@ -59,7 +60,7 @@ def puzzles(draw: st.DrawFn) -> tuple[list[Item], tuple[int, ...], tuple[int, ..
     return items, short, tuple(draw(st.integers(0, 9)) for _ in range(limits))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(puzzles())
 def test_the_best_of_all_sets_is_found(puzzle: tuple[list[Item], tuple[int, ...], tuple[int, ...]]) -> None:
     items, short, caps = puzzle
@@ -72,7 +73,7 @@ def test_the_best_of_all_sets_is_found(puzzle: tuple[list[Item], tuple[int, ...]
         assert {one.row for one in found} == {one.row for one in expected}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(puzzles(), st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 8)))
 def test_what_is_worse_than_asked_for_is_not_looked_for(
     puzzle: tuple[list[Item], tuple[int, ...], tuple[int, ...]], bar: tuple[int, int, int]
@@ -89,7 +90,7 @@ def test_what_is_worse_than_asked_for_is_not_looked_for(
         assert {one.row for one in found} == {one.row for one in expected}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(puzzles())
 def test_nobody_in_the_best_set_is_superfluous(
     puzzle: tuple[list[Item], tuple[int, ...], tuple[int, ...]],
