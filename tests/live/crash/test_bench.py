@@ -56,26 +56,22 @@ REPORT: dict[str, Any] = {
 FAULTS = {"clock": 40, "full": 40, "read-only": 40, "restored": 40, "stopped": 40}
 
 
-MOST_RUNS = 6
-"""On a machine that is busy enough, servers live too short to fill the nodes: then a run preempts nobody."""
-
-
 @pytest.mark.slow
 def test_twenty_kills_break_no_promise(capfd: pytest.CaptureFixture[str]) -> None:
-    """Run until somebody was preempted while servers were killed; no run may break a promise."""
-    for seed in range(1, MOST_RUNS + 1):
-        code = main(["bench", "crash", "--kills", "20", "--seed", str(seed), "--json"])
+    for kills in (20, 48, 96):  # on a busy machine a server that is killed all the time may not come to preempt anybody
+        code = main(["bench", "crash", "--kills", str(kills), "--seed", "1", "--json"])
         report = json.loads(capfd.readouterr().out)
 
         assert report["violations"] == []
         assert code == 0
         run = report["runs"]["backendai"]
-        assert sum(run["killed"].values()) == run["kills"] == report["kills"] == 20
+        assert sum(run["killed"].values()) == run["kills"] == report["kills"] == kills
         assert sum(run["jobs"].values()) >= 20
         assert report["folders"] == []
         if run["preemptions"]["victims"]:
-            return
-    pytest.fail(f"nobody was preempted in {MOST_RUNS} runs")
+            break
+
+    assert run["preemptions"]["victims"] > 0
 
 
 def test_the_figures_fit_eighty_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,8 +44,9 @@ def test_a_fault_breaks_no_promise(fault: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("doctrine", CONTENTIONS)
+@pytest.mark.parametrize("doctrine", sorted({*CONTENTIONS} - {"backendai"}))
 def test_jobs_preempt_each_other_under_every_doctrine(doctrine: str) -> None:
+    """Of Backend.AI the test of `cede bench crash` as a command says so."""
     victims = 0
     for kills in (12, 48, 96):  # on a busy machine a server that is killed all the time may not come to preempt anybody
         report = run(Plan(kills=kills, seed=6, doctrines=[doctrine]))

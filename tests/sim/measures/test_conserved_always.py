@@ -12,6 +12,7 @@ from cede.sim.measures.conservation import balance, check
 from cede.sim.measures.measure import measure
 from cede.sim.measures.timeline import steps, timeline
 from cede.sim.result import Result
+from tests.sampling import examples
 from tests.sim.generated_results import results
 from tests.sim.results import SECOND, changed
 
@@ -29,6 +30,7 @@ def naive(result: Result) -> dict[str, int]:
     return {"used": int(used.sum()), "free": int((8 - used).sum()), "most": int(used.max(initial=0))}
 
 
+@examples(50)
 @given(results())
 def test_work_done_and_lost_and_overhead_and_idle_are_capacity_times_time(result: Result) -> None:
     assert check(result) == []
@@ -41,6 +43,7 @@ def test_work_done_and_lost_and_overhead_and_idle_are_capacity_times_time(result
     assert min(found.held, found.down, found.idle) >= 0
 
 
+@examples(50)
 @given(results(), st.data())
 def test_no_attempt_can_be_lengthened_or_shortened_unseen(result: Result, data: st.DataObject) -> None:
     assume(len(result.attempts))
@@ -51,6 +54,7 @@ def test_no_attempt_can_be_lengthened_or_shortened_unseen(result: Result, data: 
     assert check(changed(result, "attempts", column, row, result.attempts[column][row] + by)) != []
 
 
+@examples(50)
 @given(results(), st.data())
 def test_no_job_can_change_its_state_unseen(result: Result, data: st.DataObject) -> None:
     assume(len(result.jobs))
@@ -62,6 +66,7 @@ def test_no_job_can_change_its_state_unseen(result: Result, data: st.DataObject)
     assert check(changed(result, "jobs", "state", row, becomes)) != []
 
 
+@examples(50)
 @given(results())
 def test_a_cluster_smaller_than_the_most_that_was_held_is_overbooked(result: Result) -> None:
     most = naive(result)["most"]
@@ -71,6 +76,7 @@ def test_a_cluster_smaller_than_the_most_that_was_held_is_overbooked(result: Res
     assert check(replace(result, capacity={"gpu": most * GPU - 1})) != []
 
 
+@examples(50)
 @given(results(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(result: Result, random: object) -> None:
     seed = getattr(random, "randrange")(2**32)  # noqa: B009
@@ -85,6 +91,7 @@ def test_the_order_of_rows_changes_nothing(result: Result, random: object) -> No
     assert timeline(other, bins=7).equals(timeline(result, bins=7))
 
 
+@examples(50)
 @given(results())
 def test_renumbering_jobs_changes_no_number(result: Result) -> None:
     """The last job becomes the first, in every table."""
@@ -107,6 +114,7 @@ def test_renumbering_jobs_changes_no_number(result: Result) -> None:
         assert found == pytest.approx(told, rel=1e-12), group
 
 
+@examples(50)
 @given(results(), st.sampled_from(["queue", "priority", "size", "state"]))
 def test_bins_and_steps_have_the_same_area(result: Result, by: str) -> None:
     def areas(frame: pl.DataFrame) -> dict[str, float]:

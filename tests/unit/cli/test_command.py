@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from cede import __version__
 from cede.cli.main import COMMANDS, LIVE
-from tests.unit.cli.calls import CEDE, EXAMPLES, cede, environment
+from tests.unit.cli.calls import CEDE, EXAMPLES, called, cede, environment
 
 GANG = EXAMPLES / "gang.yaml"
 HEAVY = ["numpy", "yaml", "rich", "jiter", "cede.engine"]
@@ -37,17 +38,19 @@ def test_the_help_names_every_command_and_the_exit_codes() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("bench", *LIVE)])
-def test_the_help_of_a_command_has_an_example_that_runs(name: str, tmp_path: Path) -> None:
+def test_the_help_of_a_command_has_an_example_that_runs(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "examples").symlink_to(EXAMPLES)
-    ran = cede(name, "--help", COLUMNS="60")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "60")
+    ran = called(capsys, name, "--help")
     command = ran.out.partition("Example:\n    cede ")[2].partition(" > ")[0].strip()
-    again = subprocess.run(
-        f"{CEDE} {command}", shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
-    )
+    again = called(capsys, *shlex.split(command))
 
     assert command.startswith(name)
     assert "--install-completion" not in ran.out
-    assert (again.returncode, again.stderr) == (0, "")
+    assert (again.code, again.err) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -122,8 +125,11 @@ def test_json_is_utf_8_whatever_the_terminal_speaks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_table_fits_the_terminal(path: Path, width: int) -> None:
-    ran = cede("plan", path, "--explain", COLUMNS=str(width))
+def test_the_table_fits_the_terminal(
+    path: Path, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    ran = called(capsys, "plan", path, "--explain")
 
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= width

@@ -43,10 +43,14 @@ def test_a_file_that_cannot_be_used_is_told(
     assert ran.err.count("\n") == 1
 
 
-def test_a_missing_file_a_directory_and_a_nonsense_name_are_told(tmp_path: Path) -> None:
-    assert cede("plan", "nowhere.yaml").err == "error: nowhere.yaml: cannot be read: no such file or directory\n"
-    assert cede("plan", tmp_path).err == f"error: {tmp_path}: this is a directory, not a cluster file\n"
-    assert cede("plan", "x" * 5000).code == 2
+def test_a_missing_file_a_directory_and_a_nonsense_name_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing, folder = called(capsys, "plan", "nowhere.yaml"), called(capsys, "plan", tmp_path)
+
+    assert missing.err == "error: nowhere.yaml: cannot be read: no such file or directory\n"
+    assert folder.err == f"error: {tmp_path}: this is a directory, not a cluster file\n"
+    assert called(capsys, "plan", "x" * 5000).code == 2
 
 
 def test_a_file_that_fails_while_it_is_read_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,11 +143,15 @@ def test_a_wrong_option_is_told(arguments: list[str], words: str, capsys: pytest
     assert words in ran.err
 
 
-def test_unknown_options_and_missing_arguments_are_told() -> None:
-    assert "Missing argument 'FILE'" in cede("settle").err
-    assert cede("plan").code == 2
-    assert cede("plan").err == "error: FILE: is missing (give a cluster file, or --live for the running server)\n"
-    assert "No such option" in cede("plan", GANG, "--explian").err
+def test_unknown_options_and_missing_arguments_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    nothing = called(capsys, "plan")
+
+    assert (nothing.code, nothing.err) == (
+        2,
+        "error: FILE: is missing (give a cluster file, or --live for the running server)\n",
+    )
+    assert "Missing argument 'FILE'" in called(capsys, "settle").err
+    assert "No such option" in called(capsys, "plan", GANG, "--explian").err
 
 
 def test_an_error_of_our_own_is_one_line_and_asks_for_a_report(

@@ -83,8 +83,8 @@ def admitted(workloads: int, nodes: int, *, in_sets: bool) -> State:
 
 
 CASES: dict[str, tuple[Callable[[], State], int]] = {
-    "20,000 on 2,000 nodes": (lambda: at_once(plain, 20_000, 2_000), 20_000),
-    "20,000 on 2,000 nodes, usage in flavors": (lambda: at_once(in_flavors, 20_000, 2_000), 20_000),
+    "5,000 on 500 nodes": (lambda: at_once(plain, 5_000, 500), 5_000),
+    "5,000 on 500 nodes, usage in flavors": (lambda: at_once(in_flavors, 5_000, 500), 5_000),
     "8,000 on 800 nodes, admitted in flavors": (lambda: admitted(8_000, 800, in_sets=False), 8_000),
     "8,000 on 800 nodes, their pod sets admitted in flavors": (lambda: admitted(8_000, 800, in_sets=True), 8_000),
     # 4,200 rows are in columns that have just grown to 8,192: the most that is ever left over.

@@ -150,8 +150,10 @@ WRONG_SERVES = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG_SERVES.values(), ids=WRONG_SERVES.keys())
-def test_a_server_is_not_started_with(arguments: list[str], said: str, tmp_path: Path) -> None:
-    ran = cede("serve", "--data", tmp_path / "data", "--port", "0", *arguments)
+def test_a_server_is_not_started_with(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = called(capsys, "serve", "--data", tmp_path / "data", "--port", "0", *arguments)
 
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
