@@ -16,6 +16,7 @@ from cede.sim.traces.cede_format import OUTCOMES, write
 from cede.sim.traces.reading import FORMATS, read
 from cede.sim.traces.table import ROW, Places
 from cede.sim.traces.trace import Shape, Trace
+from tests.sampling import examples
 from tests.sim.traces.given import DATA, same
 from tests.sim.traces.test_reading import FILES
 
@@ -83,6 +84,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@examples(50)
 @given(trace=traces())
 def test_any_trace_is_the_same_again(kind: str, trace: Trace) -> None:
     with tempfile.TemporaryDirectory() as folder:
