@@ -454,11 +454,11 @@ class Heartbeats:
                     total = total + self.state.residents.amount[:, resident]
         return total
 
-    def spared(self, taken: HeartbeatOutcome) -> tuple[list[int], list[int]]:
+    def spared(self, outcome: HeartbeatOutcome) -> tuple[list[int], list[int]]:
         """Of a start's victims those that were needed, and those that were not."""
-        assert taken.here is not None
-        assert taken.short is not None
-        return spare(self.state, taken.here, taken.victims, taken.short)
+        assert outcome.here is not None
+        assert outcome.short is not None
+        return spare(self.state, outcome.here, outcome.victims, outcome.short)
 
     def look_again(self, node: int) -> NodeAllocations:
         """What runs on this node now."""

@@ -222,108 +222,108 @@ class DecisionWriter:
         self._gone: set[int] = set()
         """Victims of decisions made before: one look at a node may serve several decisions."""
 
-    def about(self, taken: HeartbeatOutcome, since: int | None = None) -> Decision:
+    def about(self, outcome: HeartbeatOutcome, since: int | None = None) -> Decision:
         """The decision that this part of a heartbeat comes to."""
-        if taken.row == NONE:
-            decision = self._unclaimed(taken, since)
+        if outcome.row == NONE:
+            decision = self._unclaimed(outcome, since)
         else:
-            decision = self._preempting(taken) if taken.victims else self._starting(taken)
-        if taken.here is not None:
-            self._gone.update(taken.here.rows[taken.victims].tolist())
+            decision = self._preempting(outcome) if outcome.victims else self._starting(outcome)
+        if outcome.here is not None:
+            self._gone.update(outcome.here.rows[outcome.victims].tolist())
         return decision
 
     # -- with a claimant ---------------------------------------------------------------------------------------------
 
-    def _starting(self, taken: HeartbeatOutcome) -> Decision:
+    def _starting(self, outcome: HeartbeatOutcome) -> Decision:
         state = self.state
-        claim = self.heartbeats.waiting_kinds.claim(taken.kind)
-        nodes = [taken.node] * int(state.work.members[taken.row])
-        sentence = rules.STARTS.because(nodes=state.node_names[taken.node])
-        if taken.here is not None:
-            operation = int(self.heartbeats.waiting_kinds.operation[taken.kind])
+        claim = self.heartbeats.waiting_kinds.claim(outcome.kind)
+        nodes = [outcome.node] * int(state.work.members[outcome.row])
+        sentence = rules.STARTS.because(nodes=state.node_names[outcome.node])
+        if outcome.here is not None:
+            operation = int(self.heartbeats.waiting_kinds.operation[outcome.kind])
             sentence += (
                 f"; it may preempt ({clock_of(self.update, operation)}), and so exceed a limit that tolerates it"
             )
         return Decision(
-            state.work_names[taken.row],
+            state.work_names[outcome.row],
             "start",
             rules.STARTS.id,
             sentence,
             nodes=names_of(state, nodes),
             flavors=flavors_of(state, claim, nodes),
-            account=self._account(taken) if self.cycle.explain else None,
+            account=self._account(outcome) if self.cycle.explain else None,
         )
 
-    def _preempting(self, taken: HeartbeatOutcome) -> Decision:
-        state, update, here = self.state, self.update, taken.here
+    def _preempting(self, outcome: HeartbeatOutcome) -> Decision:
+        state, update, here = self.state, self.update, outcome.here
         assert here is not None
-        assert taken.rule is not None
-        operation = int(self.heartbeats.waiting_kinds.operation[taken.kind])
-        claim = self.heartbeats.waiting_kinds.claim(taken.kind)
-        nodes = [taken.node] * int(state.work.members[taken.row])
-        names = [state.work_names[int(here.rows[at])] for at in taken.victims]
-        who = ", ".join(f"{name} ({self._place(here, at)})" for name, at in zip(names, taken.victims, strict=True))
-        used, fair = usage_words(self.heartbeats.cycle_usage, operation, self._moved(taken, operation=operation))
-        assert taken.free is not None
+        assert outcome.rule is not None
+        operation = int(self.heartbeats.waiting_kinds.operation[outcome.kind])
+        claim = self.heartbeats.waiting_kinds.claim(outcome.kind)
+        nodes = [outcome.node] * int(state.work.members[outcome.row])
+        names = [state.work_names[int(here.rows[at])] for at in outcome.victims]
+        who = ", ".join(f"{name} ({self._place(here, at)})" for name, at in zip(names, outcome.victims, strict=True))
+        used, fair = usage_words(self.heartbeats.cycle_usage, operation, self._moved(outcome, operation=operation))
+        assert outcome.free is not None
         lacking = missing_words(
-            update, taken.node, taken.free.tolist(), self.heartbeats.waiting_kinds.need[:, taken.kind].tolist()
+            update, outcome.node, outcome.free.tolist(), self.heartbeats.waiting_kinds.need[:, outcome.kind].tolist()
         )
         why = preempts_words(update, operation, lacking, used, fair, who)
         return Decision(
-            state.work_names[taken.row],
+            state.work_names[outcome.row],
             "preempt",
-            taken.rule.id,
+            outcome.rule.id,
             why,
-            tuple(Victim(name, WORDS[taken.rule.id], rule=taken.rule.id) for name in names),
+            tuple(Victim(name, WORDS[outcome.rule.id], rule=outcome.rule.id) for name in names),
             names_of(state, nodes),
             flavors_of(state, claim, nodes),
-            warnings=self._warnings(taken) if self.cycle.edition == SHIPPED else (),
-            candidates=self._candidates(taken) if self.cycle.explain else None,
-            account=self._account(taken) if self.cycle.explain else None,
+            warnings=self._warnings(outcome) if self.cycle.edition == SHIPPED else (),
+            candidates=self._candidates(outcome) if self.cycle.explain else None,
+            account=self._account(outcome) if self.cycle.explain else None,
         )
 
     def _place(self, here: NodeAllocations, at: int) -> str:
         facts = facts_of(self.heartbeats.cycle_usage, here, at)
         return f"{facts['counted']}, fair share {facts['fair']}: {facts['group']}"
 
-    def _warnings(self, taken: HeartbeatOutcome) -> tuple[Warning, ...]:
+    def _warnings(self, outcome: HeartbeatOutcome) -> tuple[Warning, ...]:
         """Those among the victims that the document would have spared."""
-        here = taken.here
+        here = outcome.here
         assert here is not None
-        _, needless = self.heartbeats.spared(taken)
+        _, needless = self.heartbeats.spared(outcome)
         if not needless:
             return ()
         names = [self.state.work_names[int(here.rows[at])] for at in needless]
-        others = [self.state.work_names[int(here.rows[at])] for at in taken.victims if at not in needless]
+        others = [self.state.work_names[int(here.rows[at])] for at in outcome.victims if at not in needless]
         return (superfluous(names, others),)
 
     # -- without one -------------------------------------------------------------------------------------------------
 
-    def _unclaimed(self, taken: HeartbeatOutcome, since: int | None) -> Decision:
-        here, rule = taken.here, taken.rule
+    def _unclaimed(self, outcome: HeartbeatOutcome, since: int | None) -> Decision:
+        here, rule = outcome.here, outcome.rule
         assert here is not None
         assert rule is not None
-        names = [self.state.work_names[int(here.rows[at])] for at in taken.victims]
-        first = taken.victims[0]
+        names = [self.state.work_names[int(here.rows[at])] for at in outcome.victims]
+        first = outcome.victims[0]
         facts: dict[str, object] = {
             **facts_of(self.heartbeats.cycle_usage, here, first),
             "who": " and ".join(names),
-            "node": self.state.node_names[taken.node],
+            "node": self.state.node_names[outcome.node],
             "limit": show_duration(self.update.pools.tree.overcommit_duration),
             "age": show_duration(self.state.now - (self.state.now if since is None else since)),
         }
-        if taken.free is not None:
-            over = -self.heartbeats.without_leaving(taken.node, taken.free)
+        if outcome.free is not None:
+            over = -self.heartbeats.without_leaving(outcome.node, outcome.free)
             facts["short"] = amounts(self.update, over)
-        if taken.over is not None:
-            facts |= self._limit(int(here.operation[first]), *taken.over, taken.used)
+        if outcome.over is not None:
+            facts |= self._limit(int(here.operation[first]), *outcome.over, outcome.used)
         return Decision(
             None,
             "preempt",
             rule.id,
             rule.because(**facts),
             tuple(Victim(name, WORDS[rule.id], rule=rule.id) for name in names),
-            candidates=self._candidates(taken) if self.cycle.explain else None,
+            candidates=self._candidates(outcome) if self.cycle.explain else None,
         )
 
     def _limit(self, operation: int, pool: int, resource: int, used: int) -> dict[str, object]:
@@ -338,71 +338,71 @@ class DecisionWriter:
 
     # -- explained ---------------------------------------------------------------------------------------------------
 
-    def _candidates(self, taken: HeartbeatOutcome) -> tuple[Candidate, ...]:
+    def _candidates(self, outcome: HeartbeatOutcome) -> tuple[Candidate, ...]:
         """All that are still on the node, with the rule and the numbers that decided."""
-        here = taken.here
+        here = outcome.here
         assert here is not None
-        assert taken.rule is not None
+        assert outcome.rule is not None
         still = [at for at, row in enumerate(here.rows.tolist()) if row not in self._gone]
-        candidates = [self.verdict(here, at, taken, taken.rule) for at in still]
-        candidates += [not_running(self.state, row) for row in others_on(self.heartbeats.cycle_usage, taken.node)]
+        candidates = [self.verdict(here, at, outcome, outcome.rule) for at in still]
+        candidates += [not_running(self.state, row) for row in others_on(self.heartbeats.cycle_usage, outcome.node)]
         return tuple(sorted(candidates, key=lambda one: one.workload))
 
-    def verdict(self, here: NodeAllocations, at: int, taken: HeartbeatOutcome, by: Rule) -> Candidate:
+    def verdict(self, here: NodeAllocations, at: int, outcome: HeartbeatOutcome, by: Rule) -> Candidate:
         """What became of one allocation on the node, and why."""
         cycle_usage = self.heartbeats.cycle_usage
         name = self.state.work_names[int(here.rows[at])]
-        if at in taken.victims:
-            how = TAKEN.get(by.id, CHEAPEST if self.cycle.optimal and taken.row != NONE else NEWEST)
+        if at in outcome.victims:
+            how = TAKEN.get(by.id, CHEAPEST if self.cycle.optimal and outcome.row != NONE else NEWEST)
             return Candidate(name, "victim", by.id, f"{self._place(here, at)}{how}")
-        ssd, any_group = bool(self.heartbeats.ssd_nodes[taken.node]), by is rules.ABORT
-        rule = None if any_group else shield_of(cycle_usage, here, at, taken.least, normal=taken.normal, ssd=ssd)
+        ssd, any_group = bool(self.heartbeats.ssd_nodes[outcome.node]), by is rules.ABORT
+        rule = None if any_group else shield_of(cycle_usage, here, at, outcome.least, normal=outcome.normal, ssd=ssd)
         if rule is not None:
             return Candidate(name, "protected", rule.id, rule.because(**facts_of(cycle_usage, here, at)))
         rule = rules.KEPT if any_group else rules.NOT_NEEDED
-        if at in taken.spared and self.cycle.edition == DOCS:
+        if at in outcome.spared and self.cycle.edition == DOCS:
             rule = rules.SPARED
         return Candidate(name, "not-needed", rule.id, f"{rule.because()} ({self._place(here, at)})")
 
-    def _account(self, taken: HeartbeatOutcome) -> dict[str, Any]:
+    def _account(self, outcome: HeartbeatOutcome) -> dict[str, Any]:
         """The claimant's shares and those of the pools above it, and where on the node every allocation stands."""
         update, tree = self.update, self.update.pools.tree
-        operation = int(self.heartbeats.waiting_kinds.operation[taken.kind])
-        used, fair = usage_words(self.heartbeats.cycle_usage, operation, self._moved(taken, operation=operation))
-        assert taken.rule is not None
+        operation = int(self.heartbeats.waiting_kinds.operation[outcome.kind])
+        used, fair = usage_words(self.heartbeats.cycle_usage, operation, self._moved(outcome, operation=operation))
+        assert outcome.rule is not None
         account: dict[str, Any] = {
-            "stage": WORDS.get(taken.rule.id, "regular"),
-            "node": self.state.node_names[taken.node],
+            "stage": WORDS.get(outcome.rule.id, "regular"),
+            "node": self.state.node_names[outcome.node],
             "thresholds": f"{percent(tree.aggressive_satisfaction)} and {percent(tree.satisfaction)} of the fair share",
             "shares": [
                 {"element": operation_name(update, operation), "usage share": used, "fair share": fair},
-                *(self._pool(pool, taken) for pool in update.pools.paths[update.operations.pool[operation]]),
+                *(self._pool(pool, outcome) for pool in update.pools.paths[update.operations.pool[operation]]),
             ],
         }
-        here = taken.here
-        if here is not None and taken.victims:
-            account["allocations"] = [self._row(here, at, taken) for at in range(len(here))]
+        here = outcome.here
+        if here is not None and outcome.victims:
+            account["allocations"] = [self._row(here, at, outcome) for at in range(len(here))]
         return account
 
-    def _pool(self, pool: int, taken: HeartbeatOutcome) -> dict[str, Any]:
+    def _pool(self, pool: int, outcome: HeartbeatOutcome) -> dict[str, Any]:
         update = self.update
-        used, fair = pool_words(self.heartbeats.cycle_usage, pool, self._moved(taken, pool=pool))
+        used, fair = pool_words(self.heartbeats.cycle_usage, pool, self._moved(outcome, pool=pool))
         name = f"pool {update.pools.name(pool)}" if pool < update.pools.size else "the root"
         return {"element": name, "usage share": used, "fair share": fair}
 
-    def _moved(self, taken: HeartbeatOutcome, *, operation: int = NONE, pool: int = NONE) -> Int64s:
+    def _moved(self, outcome: HeartbeatOutcome, *, operation: int = NONE, pool: int = NONE) -> Int64s:
         """What the claimant's operation, or a pool above it, used more before this: its victims, less the claimant."""
-        update, here = self.update, taken.here
+        update, here = self.update, outcome.here
         amount = update.operation_usage.amount
-        moved: Int64s = -amount[taken.row]
-        for at in taken.victims if here is not None else ():
+        moved: Int64s = -amount[outcome.row]
+        for at in outcome.victims if here is not None else ():
             assert here is not None
             own = int(here.operation[at])
             if own == operation or pool in update.pools.paths[update.operations.pool[own]]:
                 moved = moved + amount[here.rows[at]]
         return moved
 
-    def _row(self, here: NodeAllocations, at: int, taken: HeartbeatOutcome) -> dict[str, Any]:
+    def _row(self, here: NodeAllocations, at: int, outcome: HeartbeatOutcome) -> dict[str, Any]:
         update, operation = self.update, int(here.operation[at])
         before = shares_of(here.before[at].astype(np.float64), update.totals[operation])
         fair = update.fair_of(operation)
@@ -412,5 +412,5 @@ class DecisionWriter:
             "used before it": shown(update, before, fair),
             "fair share": shown(update, fair, before),
             "group": GROUPS[int(here.group[at])],
-            "taken": at in taken.victims,
+            "taken": at in outcome.victims,
         }
