@@ -75,7 +75,7 @@ class BySignal:
     def done(self, hint: int) -> None:
         self._answer("done", f"{hint}")
         while hint and "done" in self._unsent:
-            # Who leaves before its answer is there would count as one that got to its end.
+            # A process that leaves before its answer is there would count as one that got to its end.
             time.sleep(POST_EVERY)
             self._post()
 

@@ -13,9 +13,10 @@ from cede.checkpoint.environment import Environment
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Hints of an attempt are numbered from 1. `leaving`: the processes will be told to go when it is written.
+    """A request to write a checkpoint; those of an attempt are numbered from 1.
 
-    `deadline`: until when it is waited for, in seconds since 1970, where that is known.
+    `leaving`: the processes will be told to go when it is written. `deadline`: until when
+    it is waited for, in seconds since 1970, where that is known.
     """
 
     hint: int

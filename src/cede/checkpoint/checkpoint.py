@@ -124,7 +124,7 @@ class Checkpoint:
             self.channel.wait(min(left, quiet or left, LONGEST_WAIT_S), before)
 
     def progress(self, part: float) -> None:
-        """How much of the checkpoint is written, from 0 to 1: who says so is given more time before it is too late."""
+        """How much of the checkpoint is written, from 0 to 1: a job that tells it is given more time at the end."""
         if not 0 <= part <= 1:
             raise ValueError(f"progress goes from 0 to 1: {part}")
         now = time.monotonic()
@@ -185,7 +185,7 @@ def listen(*, estimate: float = 0.0, interval: float = 0.0, environment: Mapping
     """Begin to hear hints, until `close`.
 
     `estimate`: seconds that a checkpoint takes to write. `interval`: seconds between checkpoints that the job writes
-    of its own accord, by default those it was submitted with. Both help to choose whom to preempt, where the protocol
+    of its own accord, by default those it was submitted with. Both help to choose victims, where the protocol
     can tell them.
     """
     global _listener  # noqa: PLW0603  a process hears its hints in one place

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Outside Cede: the first attempt of a job without a name, which nobody asks for anything."""
+    """What a job knows of itself. Outside Cede: the first attempt of a job without a name, which hears no hints."""
 
     job: str = ""
     attempt: int = 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def replace(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o666) -> None:
-    """The file holds this data. Whoever reads it, and whatever breaks down meanwhile, finds the old or the new.
+    """The file holds this data. A reader finds the old data or the new, whatever breaks down meanwhile.
 
     `durable`: it also survives a power cut from now on. `mode`: who may do what, as far as the umask lets them.
     """

@@ -23,7 +23,7 @@ EXAMPLE = example(
     "--vary kueue:@examples/replay/kueue.yaml --take 50"
 )
 SHAKEN = 5
-"""So often each is replayed with --shake, unless told."""
+"""Number of replays of each with --shake, by default."""
 
 
 @app.command(epilog=EXAMPLE)
@@ -49,7 +49,7 @@ def compare(
     shake: Annotated[
         bool, typer.Option("--shake", help="Move arrivals a little with each seed, to tell differences from noise.")
     ] = False,
-    shake_by: Annotated[str | None, typer.Option(metavar="TIME", help="By up to so much; 1m unless told.")] = None,
+    shake_by: Annotated[str | None, typer.Option(metavar="TIME", help="By up to this; 1m by default.")] = None,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes at a time; as many as there are cores.")
     ] = None,

@@ -150,7 +150,7 @@ def _side(side: Decision | str, other: Decision | str) -> tuple[str, str]:
 
 
 def _victims(side: Decision, other: Decision | None) -> str:
-    """Who gives way; what becomes of them only where that is what differs."""
+    """The victims, and their fate only where that is what differs."""
     from cede.cli.output import listed
     from cede.cli.plan_view import evicted
 

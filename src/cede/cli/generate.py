@@ -26,7 +26,7 @@ def generate(
         str,
         typer.Option(metavar="NAME", help="What to begin from; --recipes lists them.", autocompletion=_recipes),
     ] = "philly-like",
-    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="How many jobs; 10,000 unless told.")] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of jobs; 10,000 by default.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same jobs.")] = 0,
     set_: Annotated[
         list[str] | None,

@@ -140,7 +140,7 @@ def cede(
     _install: completion.Install = None,
     _show: completion.Show = None,
 ) -> None:
-    """Who must give way, to whom, when, at what cost, and why.
+    """Decide which work is preempted for which, when, at what cost, and why.
 
     Start with: cede demo, or: cede plan examples/threshold.yaml --explain
     """

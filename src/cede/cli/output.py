@@ -99,7 +99,7 @@ def text(content: str, style: str = "", most: int | None = MOST_LETTERS) -> Text
 
 
 def cut(content: str, most: int = MOST_LETTERS) -> str:
-    """At most so many letters, and then after a word, if there is an end of one in the last tenth."""
+    """At most `most` letters, cut after a word if one ends in the last tenth."""
     if len(content) <= most:
         return content
     kept = content[: most - 3]

@@ -20,7 +20,7 @@ MOST_DECISIONS = 200
 MOST_CANDIDATES = 200
 LEAVING = "leaving already"
 NARROW = 100
-"""Below so many columns a table of five is unreadable."""
+"""A terminal with fewer columns has no room for a table of five."""
 
 
 def print_plan(made: Plan) -> None:
@@ -94,7 +94,7 @@ def _stacked(decisions: list[Decision]) -> Table:
 
 
 def _cost(victims: tuple[Victim, ...]) -> list[Text]:
-    """What their going costs, on a line of its own; none where nobody goes."""
+    """What the victims cost, on a line of its own; none without victims."""
     cost = cost_of(victims)
     return [text(f"costs {cost}", "dim")] if cost else []
 
@@ -177,7 +177,7 @@ def _print_remarks(out: Console, decisions: list[Decision]) -> None:
 
 
 def missed(decision: Decision) -> str:
-    """Who would have made room, and what protects them."""
+    """The workloads that would have made room, and what protects them."""
     words = [
         f"{miss.workload} ({miss.why})"
         if miss.rule is None

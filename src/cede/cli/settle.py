@@ -83,7 +83,7 @@ def progress(cycles: int) -> Iterator[Callable[[int], None] | None]:
 
 
 def print_settled(out: Console, ended: Settled) -> None:
-    """How it ended, who was preempted on the way, and who runs and waits now."""
+    """How it ended, which workloads were preempted on the way, and what runs and waits now."""
     from cede.cli.output import counted, listed, number, table, text
 
     out.print(text(*_verdict(ended)))
@@ -129,7 +129,7 @@ def _verdict(ended: Settled) -> tuple[str, str]:
 
 
 def _print_loop(out: Console, loop: tuple[Preemption, ...]) -> None:
-    """Who preempts whom, first as a chain that ends where it began."""
+    """Which workload preempts which, first as a chain that ends where it began."""
     from cede.cli.output import text
 
     circle = chain(loop)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 ALL_SERVED = 12
-"""A FIFO pool of so many operations is shown as a whole."""
+"""A FIFO pool with at most this many operations is shown as a whole."""
 FARTHEST = 4.0
-"""No more than so many times the offer is shown of what would come after it."""
+"""A plot ends at this multiple of the offer at the latest."""
 MOST_LINES = 8
-"""So many children of a pool have a colour of their own."""
+"""Number of children of a pool with a colour of their own."""
 TINY = 1e-9
 
 

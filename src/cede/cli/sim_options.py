@@ -41,7 +41,7 @@ Until = Annotated[
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Of what is drawn: faults and shaken arrivals.")]
 ShakeBy = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Move every arrival by up to so much, drawn with the seed.")
+    str | None, typer.Option(metavar="TIME", help="Move every arrival by up to this, drawn with the seed.")
 ]
 Faults = Annotated[str | None, typer.Option(metavar="FILE", help="Nodes fail and are drained as this file says.")]
 Mtbf = Annotated[
@@ -80,7 +80,7 @@ CheckpointInterval = Annotated[
 ]
 CheckpointTime = Annotated[str | None, typer.Option(metavar="TIME", help="Writing a checkpoint takes them so long.")]
 RestartTime = Annotated[str | None, typer.Option(metavar="TIME", help="Going on from one takes them so long.")]
-Grace = Annotated[str | None, typer.Option(metavar="TIME", help="From SIGTERM to SIGKILL; 30s unless told.")]
+Grace = Annotated[str | None, typer.Option(metavar="TIME", help="From SIGTERM to SIGKILL; 30s by default.")]
 StopTime = Annotated[
     str | None, typer.Option(metavar="TIME", help="From SIGTERM until a job's room is free, within the grace period.")
 ]
@@ -97,7 +97,7 @@ Target = Annotated[
 ]
 Price = Annotated[
     list[str] | None,
-    typer.Option(metavar="RESOURCE=PRICE", help="An hour of one unit of it costs so much, as gpu=2.5."),
+    typer.Option(metavar="RESOURCE=PRICE", help="Price of one unit for an hour, as gpu=2.5."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier replay left there.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]
@@ -157,7 +157,7 @@ def check_yard(yard: Yard, trace: Trace, cluster: Loaded) -> None:
     """An InputError if a target or a price is for what there is not: it would be counted as met, or as free."""
     from cede.model.errors import InputError, Problem, did_you_mean
 
-    # Who names no priority is counted as 0.
+    # A job without a priority counts as 0.
     ranks = set(trace.jobs["priority"].fill_null(0).to_list()) | {w.priority or 0 for w in cluster.document.workloads}
     resources = {name for shape in trace.shapes for name in shape.requests}
     resources.update(name for node in cluster.document.nodes for name in node.capacity)

@@ -31,7 +31,7 @@ SHORT = {"resource-h": "h", "GPU-h": "h", "ratio": "", "index": "", "share": "%"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the numbers of one row are written: over `size`, in `unit`, with so many decimals."""
+    """How the numbers of one row are written: over `size`, in `unit`, with `decimals` decimals."""
 
     size: float
     unit: str

@@ -11,7 +11,7 @@ from cede.model.errors import CedeError
 STOPS = (
     (
         "threshold.yaml",
-        "Cede reads a cluster file and decides who starts, who gives way to whom, and who waits. Here the node is full "
+        "Cede reads a cluster file and decides what starts, what is preempted for it, and what waits. The node is full "
         "and an urgent job arrives. It may take work up to priority 5, and takes no more than it needs:",
     ),
     (

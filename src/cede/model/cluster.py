@@ -70,7 +70,7 @@ class ClusterFile(Part):
         return aside
 
     def set_aside(self, aside: Aside) -> None:
-        """Only for who reads the file: nothing that decides looks at it."""
+        """Only for people who read the file: nothing that decides looks at it."""
         self._aside = dict(aside)
 
     @property

@@ -26,7 +26,7 @@ def gpu_hours_in_words(hours: float) -> str:
 
 
 def cost_of(victims: Iterable[Victim]) -> str:
-    """What they cost together, in words; nothing where nobody worked it out, or all are leaving already."""
+    """What they cost together, in words; nothing where it is not known, or all are leaving already."""
     known = [(one.cost, one.lost_gpu_hours or 0.0) for one in victims if one.cost is not None and not one.leaving]
     return in_words(sum(cost for cost, _ in known), sum(lost for _, lost in known)) if known else ""
 

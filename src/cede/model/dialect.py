@@ -23,16 +23,16 @@ INT32 = (-(2**31), 2**31 - 1)
 
 
 class Open(Part):
-    """Any settings: nobody says what they are."""
+    """Settings of any name: their doctrine does not list them."""
 
     model_config = ConfigDict(extra="allow")
 
 
 @dataclass(frozen=True, slots=True)
 class SensitiveClass:
-    """A class of work that is sensitive: who has this priority, or stands in such a queue, is so whatever it says.
+    """A class of work that is sensitive: a workload with this priority, or in such a queue, is so whatever it says.
 
-    Who is sensitive counts as of this class, and is not queued again by itself after it failed.
+    Sensitive work counts as of this class, and is not queued again by itself after it failed.
     """
 
     priority: int
@@ -69,7 +69,7 @@ class Dialect:
     findings: Callable[[Draft, Known], Iterable[Finding]] | None = None
     """What it refuses in the document as a whole, beside what is wrong with the settings of one entry."""
     normal: Callable[[ClusterFile], ClusterFile] | None = None
-    """The document with settings that have a key of their own under that key, so that nobody else need know both."""
+    """The document with settings that have a key of their own under that key, so that no other code need know both."""
     times: Callable[[ClusterFile, str | None], dict[str, Any]] | None = None
     """The times of the preemption sequence that the file gives a workload of this app, or of none, by the names of a
     server's configuration; `gone_within` is the time from a hint to leave until it is killed, whatever it does."""

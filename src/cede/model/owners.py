@@ -1,4 +1,4 @@
-"""Whom workloads belong to: apps, tenants, and the policies of users and projects."""
+"""What workloads belong to: apps, tenants, and the policies of users and projects."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ ENDED = "ended"
 
 @value
 class Victim:
-    """A workload that gives way; `fate` says whether it queues again or ends.
+    """A workload that is preempted; `fate` says whether it queues again or ends.
 
     `leaving`: it is being preempted already, so that this is no second eviction. `rule` is the rule by which this one
     goes, where that need not be the decision's. `cost` is what its going costs in minutes, `lost_gpu_hours` what is
-    thrown away; none where nobody worked it out. `saving` says how long a live one is expected to take to save its
+    thrown away; none where it is not known. `saving` says how long a live one is expected to take to save its
     work, and how that is known.
     """
 
@@ -98,7 +98,7 @@ class Until:
 
 @value
 class Decision:
-    """What becomes of one pending workload, or, with `workload` None, an eviction that serves nobody."""
+    """What becomes of one pending workload, or, with `workload` None, an eviction that serves no workload."""
 
     workload: str | None
     action: str
@@ -114,9 +114,9 @@ class Decision:
     account: dict[str, Any] | None = None
     """What an explanation adds to the candidates, in the doctrine's own words: single values, and lists of rows."""
     certificate: Certificate | None = None
-    """How near its victims are to the best there are; only if somebody asked for that."""
+    """How near its victims are to the best there are; only if it was asked for."""
     until: tuple[Until, ...] = ()
-    """What could end its wait, the nearest first; only if somebody asked for an explanation."""
+    """What could end its wait, the nearest first; only if an explanation was asked for."""
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"workload": self.workload, "action": self.action}
@@ -185,7 +185,7 @@ class Plan:
 
     @property
     def lost_gpu_hours(self) -> float | None:
-        """What all its victims throw away together; none where there are none, or nobody worked it out."""
+        """What all its victims throw away together; none where there are none, or it is not known."""
         lost = [victim.lost_gpu_hours for decision in self.decisions for victim in decision.victims]
         known = [hours for hours in lost if hours is not None]
         return round(sum(known), 6) if known else None

@@ -1,4 +1,4 @@
-"""The queue tree: who is promised how much, and who may borrow."""
+"""The queue tree: how much each queue is promised, and how much it may borrow."""
 
 from __future__ import annotations
 

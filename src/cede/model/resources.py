@@ -75,7 +75,7 @@ def lookalike(asked: str, offered: Iterable[str]) -> str | None:
     """The resource that was perhaps meant by a name that is not offered; none if it is, or looks like nothing.
 
     GPUs are known by many names, so one that is asked for by the wrong name is offered under the right one. A usual
-    name is never taken for another: who asks for gpu does not mean cpu.
+    name is never taken for another: a request for gpu does not mean cpu.
     """
     names = {split_flavor(name)[0] for name in offered}
     resource = split_flavor(asked)[0]

@@ -25,7 +25,7 @@ class Rule:
     sentence: str
     editions: tuple[str, ...] = ()
     until: tuple[str, ...] = ()
-    """Of a rule by which somebody waits: the kinds of condition that could end that, the most direct one first."""
+    """Of a rule by which a workload waits: the kinds of condition that could end that, the most direct one first."""
     id: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class RuleSet:
         return self._declare("orders", name, sentence, editions)
 
     def waits(self, name: str, sentence: str, *editions: str, until: tuple[str, ...] = ()) -> Rule:
-        """Why somebody waits; `until` says what could end that."""
+        """Why a workload waits; `until` says what could end that."""
         return self._declare("waits", name, sentence, editions, until)
 
     def refuses(self, name: str, sentence: str, *editions: str) -> Rule:

@@ -16,7 +16,7 @@ UNSET, INHERITED, NOTHING = "unset", "inherited", "nothing"
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Marks a setting with what it does. A setting without this mark is read, and nobody is told of it.
+    """Marks a setting with what it does. A setting without this mark is read, and no page or command shows it.
 
     Keys within a setting have no meaning of their own to tell; of their default something may be said.
     """

@@ -12,7 +12,7 @@ T = TypeVar("T")
 def value(cls: type[T]) -> type[T]:
     """A dataclass with slots that compares and hashes by what it holds.
 
-    That nobody changes one is seen to by the type checker. A frozen dataclass sees to it at run time too, and takes
-    three times as long to make.
+    The type checker sees to it that none is changed. A frozen dataclass does so at run time too, and takes three times
+    as long to make.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)

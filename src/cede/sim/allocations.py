@@ -56,7 +56,7 @@ def allocations_of(
     trace: Trace, sizes: Sequence[Amounts], nodes: Sequence[Node], queues: Sequence[Queue], there: int
 ) -> Allocations | None:
     """Every member by itself, of jobs whose members fit no one node together but each on some node; none if there is no
-    such job. The first jobs, so many as are `there` already, stay as they are."""
+    such job. The first `there` jobs, which run or wait already, stay as they are."""
     apart = _apart(trace, nodes, queues, there)
     if not any(apart):
         return None

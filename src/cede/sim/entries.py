@@ -61,7 +61,7 @@ class Entries:
         self._samples: dict[int, Workload] = {}
 
     def entry(self, job: int) -> Workload:
-        """The entry of this job, as somebody would submit it. Its place in the trace is its uid: the last tie-break.
+        """The entry of this job, as a user would submit it. Its place in the trace is its uid: the last tie-break.
 
         Workloads of the cluster file come before, in the order of their own uids.
         """

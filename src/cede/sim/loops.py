@@ -13,9 +13,9 @@ from cede.sim.records import Records
 
 
 def loops_in(records: Records, allocations: Allocations | None = None) -> tuple[str, ...]:
-    """Each set of jobs in which everybody was preempted for somebody else of it, as a sentence.
+    """Each set of jobs that were all preempted for another job of the set, as a sentence.
 
-    Who preempted whom is a graph; its strongly connected parts of two and more are the loops.
+    Preemptions are the edges of a graph; its strongly connected components of two or more jobs are the loops.
     """
     names = records.names if allocations is None else allocations.jobs.jobs["name"].to_list()
     job = range(len(names)) if allocations is None else allocations.job
@@ -33,7 +33,7 @@ def loops_in(records: Records, allocations: Allocations | None = None) -> tuple[
 
 
 def _connected(edges: dict[int, dict[int, int]]) -> list[set[int]]:
-    """Strongly connected parts with more than one job, by Tarjan's walk without recursion."""
+    """Strongly connected components with more than one job, by Tarjan's algorithm without recursion."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []

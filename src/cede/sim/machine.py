@@ -17,7 +17,7 @@ it begins."""
 
 SIGTERM = 15
 HOW = {"preempt": "preempted", "drain": "drained", "node": "node", "cancel": "cancelled", "suspend": "cancelled"}
-"""The word of the records for why somebody was told to go."""
+"""The word of the records for why an attempt was told to go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Machine:
         self.departed: list[str] = []
         """Names of those that left because they were told to, or lost their node; whoever looks empties it."""
         self.tells_saves = False
-        """Whether somebody asks for `saves`."""
+        """Whether anything reads `saves`."""
         self._saving: list[tuple[int, int, int]] = []
-        """When somebody writes a checkpoint by itself: which job, which attempt of it."""
+        """When an attempt writes a checkpoint by itself: which job, which attempt of it."""
         self._turns = 0
 
     @property
@@ -85,7 +85,7 @@ class Machine:
         self._plan(attempt, started + self.records.duration[job], END)
 
     def lose(self, jobs: Sequence[int]) -> None:
-        """Their node went down: nobody will see how they end."""
+        """Their node went down: how they end is not seen."""
         for job in jobs:
             if job in self.attempts:
                 self.attempts[job].lost_node = True

@@ -13,7 +13,7 @@ MISSING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the numbers of a row are written: divided by `divisor`, so many decimals, then the unit."""
+    """How the numbers of a row are written: divided by `divisor`, rounded to `decimals`, then the unit."""
 
     divisor: float
     unit: str
@@ -48,7 +48,7 @@ def scale_of(unit: str, values: Iterable[float | None]) -> Scale:
 
 
 def decimals_for(sizes: list[float]) -> int:
-    """So many that the middle one has three figures and the smallest at least one, within reason."""
+    """The number of decimals that gives the middle one three figures and the smallest at least one, within reason."""
     if not sizes:
         return 0
     middle, smallest = sizes[len(sizes) // 2], sizes[0]

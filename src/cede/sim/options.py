@@ -18,7 +18,7 @@ from cede.sim.traces.cutting import begin_of, noted, shake
 from cede.sim.traces.trace import Trace
 
 MOMENTS = 20
-"""So many of the costliest preemptions are kept with the cluster of their moment."""
+"""Number of the costliest preemptions that are kept with the cluster they were decided on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class ReplayChoices:
     mtbf: Span = None
     mttr: Span = None
     breaker: bool = False
-    """Who fails, and who evicts each other in a circle, is slowed down as on a server."""
+    """Jobs that fail, and jobs that evict each other in a circle, are slowed down as on a server."""
     moments: int = MOMENTS
 
     @classmethod
@@ -98,7 +98,7 @@ class ReplayChoices:
 def asked(
     trace: Trace, cluster: Cluster, choices: ReplayChoices, settings: Mapping[str, Any]
 ) -> tuple[Trace, ReplayOptions]:
-    """The trace and the wishes that these choices mean; an InputError says all that is wrong with them."""
+    """The trace and the options that these choices mean; an InputError says all that is wrong with them."""
     spans = _Spans()
     begin = begin_of(trace)
     until = spans.moment("until", choices.until, begin, trace.origin)

@@ -71,7 +71,7 @@ class Records:
         self.evictions = [0] * count
         self.reasons: dict[int, tuple[str, str]] = {}
         self.attempts = bytearray()
-        """One after the other, each so many numbers as `ATTEMPTS` has columns; `how` as its place among HOWS."""
+        """One after the other, a number for each column of `ATTEMPTS`; `how` as its place among HOWS."""
         self.decisions: list[Row] = []
         self.victims: list[Row] = []
         self.holds: list[Row] = []
@@ -194,7 +194,7 @@ class Records:
             self._decision(number)[7] = now
 
     def _decision(self, number: int) -> Row:
-        """Decisions are numbered upwards, those between that preempt nobody are not here."""
+        """Decisions are numbered upwards, those between, without victims, are not here."""
         low, high = 0, len(self.decisions)
         while low < high:
             middle = (low + high) // 2

@@ -102,7 +102,7 @@ class Replay:
         self.records.close(self.machine.attempts, self.now)
 
     def _goes_on(self, watch: Watch) -> bool:
-        """Whether the watch says so. Who counts the jobs of the trace knows nothing of those of the cluster file."""
+        """Whether the watch says so. The watch counts the jobs of the trace, not those of the cluster file."""
         counts = self.records.submitted_before(self._next), self.records.finished
         submitted, finished = (max(0, count - self._there) for count in counts)
         return watch(self.now, submitted, finished)

@@ -16,7 +16,7 @@ class Result(Tables):
     """One replay, with every measure of it."""
 
     def timeline(self, by: str = "queue", bins: int = 400) -> pl.DataFrame:
-        """What each group held and waited for over so many parts of the time; by state, queue, priority or size."""
+        """What each group held and waited for over `bins` parts of the time; by state, queue, priority or size."""
         return timeline(self, by, bins)
 
     def measure(self, *, warm_up: float = 0.0, bound_s: float = 10.0) -> Measured:

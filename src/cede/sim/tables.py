@@ -165,7 +165,7 @@ class Tables:
     """The priority that the trace has for each one that the doctrine decided by, where those differ: measures are told
     by the trace's, so that doctrines can be compared."""
     found: int = 0
-    """So many jobs, the first, ran when the replay began: their first attempts started before."""
+    """Number of jobs, the first ones, that ran when the replay began: their first attempts started before."""
 
     @property
     def main(self) -> str:

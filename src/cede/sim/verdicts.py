@@ -1,4 +1,4 @@
-"""What a comparison says to who must decide: which run for which goal, what that costs whom, how sure it is."""
+"""The verdict of a comparison: which run is best for which goal, at whose cost, and how sure that is."""
 
 from __future__ import annotations
 

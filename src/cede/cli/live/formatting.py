@@ -34,7 +34,7 @@ _STEP = 1024
 
 
 def shortened(name: str, most: int) -> str:
-    """The name in so many letters; its end stays, by which those that begin alike are told apart."""
+    """The name in at most `most` letters; its end stays, which tells apart names that begin alike."""
     if len(name) <= most:
         return name
     end = most // 2
@@ -104,7 +104,7 @@ def amount(resource: str, raw: int | str | float) -> str:
 
 
 def _rounded(count: float) -> str:
-    """About so many bytes."""
+    """A number of bytes, to three figures."""
     step = 0
     while count >= _STEP and step < len(_BINARY) - 1:
         count, step = count / _STEP, step + 1

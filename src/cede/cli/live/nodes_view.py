@@ -84,7 +84,7 @@ class Layout(NamedTuple):
 def layout_of(nodes: Sequence[Node], width: int, title: str = "node") -> Layout:
     """As much as the width has room for. Cores, memory and GPUs are always there: bars shrink first, then names.
 
-    Of other resources so many as fit beside these with bars of some size.
+    Other resources are shown as far as they fit beside these with bars of some size.
     """
     every = resources_of([node["capacity"] for node in nodes])
     needed = tuple(name for name in every if is_key(name))

@@ -64,7 +64,7 @@ def hanging(when: str, line: Text) -> Table:
 
 
 def decided(decision: Decision) -> str:
-    """Who got what, from whom and where."""
+    """What was decided: the claimant, its victims and its nodes."""
     words = [f"{decision['workload'] or 'nobody'} {VERBS.get(decision['action'], decision['action'])}"]
     if decision["victims"]:
         words.append(listed(decision["victims"]))

@@ -25,11 +25,11 @@ WIDE = 110
 PARTS = ("nodes", "queues", "running", "waiting", "events")
 ORDERS = ("age", "priority", "name", "gpu", "cpu")
 TALL = 20
-"""From so many lines on there is one for the legend."""
+"""Lines that a terminal must have for the legend to be shown."""
 NAME, EVENT = 24, 20
 """Letters of a workload's name, and of one in a line about an event."""
 LEAST = 2
-"""Lines that a part keeps while another is scrolled, if it has so many."""
+"""Lines that a part keeps while another is scrolled."""
 
 
 @dataclass(frozen=True, slots=True)

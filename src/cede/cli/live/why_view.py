@@ -1,4 +1,4 @@
-"""A workload's story on a terminal: a line of time, then who gave way to whom, then what stands in its way."""
+"""A workload's story on a terminal: a line of time, then preemptions, then what stands in its way."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _fate(victim: dict[str, Any], rule: str) -> str:
 
 
 def _print_preemptions(out: Console, story: Story) -> None:
-    """Who made this one give way, and whom it made give way."""
+    """The workloads that preempted this one, and those that it preempted."""
     name = story["workload"]["name"]
     decisions = [told["decision"] for told in story["story"] if told["decision"] is not None]
     by = list(dict.fromkeys(d["workload"] or "nobody" for d in decisions if name in d["victims"]))

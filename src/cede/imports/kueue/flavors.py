@@ -19,7 +19,7 @@ class Flavor:
     tolerations: tuple[Toleration, ...] = ()
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether a taint of a node keeps nobody away who has this flavor."""
+        """Whether a pod with this flavor tolerates a taint of a node."""
         return taint in self.taints or any(one.accepts(taint) for one in self.tolerations)
 
     def takes(self, selection: NodeSelection, keys: frozenset[str]) -> bool:

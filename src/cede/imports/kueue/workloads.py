@@ -1,4 +1,4 @@
-"""What kind of work a workload is, by who owns it and what its labels say."""
+"""What kind of work a workload is, by its owners and labels."""
 
 from __future__ import annotations
 

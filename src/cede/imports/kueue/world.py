@@ -40,7 +40,7 @@ class World:
     priorities: Mapping[tuple[str, str], int]
     namespaces: Mapping[str, Mapping[str, str]]
     owners: Mapping[str, Sequence[Owner]] = field(default_factory=dict)
-    """Who owns the object of a uid."""
+    """The owner of an object, by its uid."""
 
     def owners_above(self, one: Object) -> list[Owner]:
         """The owners of an object, and theirs, as far as they were given; each once."""
@@ -66,7 +66,7 @@ class World:
 
 
 def owners_of(one: Object) -> list[Owner]:
-    """Who owns an object."""
+    """The direct owners of an object."""
     references = one.meta.parts("ownerReferences")
     owners = [Owner(r.text("kind") or "", r.text("uid") or "", r.text("name") or "") for r in references]
     for reference in references:

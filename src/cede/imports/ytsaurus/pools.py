@@ -61,7 +61,7 @@ def _holds_trees(raw: Any, value: Mapping[str, Any], wanted: str | None) -> bool
         return True
     if any(key in one for one in below for key in OF_A_TREE) or any(one.get("type") in KINDS for one in below):
         return True
-    # Without any attributes trees and pools look alike; then who asks for a tree by its name knows.
+    # Without any attributes trees and pools look alike; then the name of the tree that was asked for decides.
     return wanted in value and not any([own, *below])
 
 

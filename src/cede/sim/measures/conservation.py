@@ -212,7 +212,7 @@ def _of(table: Columns) -> Balance:
 def _within(table: Columns, begin: int) -> tuple[Times, Times, Times]:
     """What was useful, lost and overhead in each attempt since the replay began.
 
-    Who ran before had only worked; what is kept of an attempt is what was done first.
+    An attempt that ran before had only worked; what is kept of an attempt is what was done first.
     """
     useful, lost, overhead = (times(table.attempts[part]) for part in ("useful", "lost", "overhead"))
     before = np.maximum(begin - table.ran.start, 0)

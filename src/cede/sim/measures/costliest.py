@@ -1,4 +1,4 @@
-"""The preemptions that cost most, with who, for whom and why."""
+"""The preemptions that cost most, with victims, claimant and reason."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def over(above: Floats, below: Floats) -> Values:
 
 
 MOST_PRIORITIES = 12
-"""Beyond so many different ones, neighbours are put together."""
+"""Maximum number of priorities with a group of their own; of more, neighbours are put together."""
 SIZES: Sequence[tuple[float, str]] = (
     (0, "0"),
     (1, "up to 1"),

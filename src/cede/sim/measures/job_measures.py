@@ -90,7 +90,7 @@ def _work(table: Columns, window: Window, groups: Groups) -> Found:
 
 
 def _misses(table: Columns, window: Window, groups: Groups, targets: Mapping[int, int]) -> Values:
-    """Of each group with a target the share of jobs that missed it; who never started misses it when it is over."""
+    """Of each group with a target the share of jobs that missed it; one that never started misses it too."""
     priority = table.jobs["priority"].fill_null(0).to_numpy().astype(np.int64)
     due = np.full(len(priority), -1, np.int64)
     for one, most in targets.items():
@@ -174,8 +174,8 @@ MOST_KINDS = 400
 
 
 def inversion_hours(table: Columns, window: Window, waiting: Spans) -> Floats | None:
-    """Of each job, the mean over its allocations; none if there are so many different priorities and sizes that it
-    would take long."""
+    """Of each job, the mean over its allocations; none where too many different
+    priorities and sizes would make it slow."""
     priority = table.jobs["priority"].fill_null(0).to_numpy().astype(np.int64)
     asks = window.like[waiting.row] & (table.each[waiting.row] > 0)
     waits = Spans(waiting.row[asks], waiting.start[asks], waiting.end[asks])

@@ -30,7 +30,7 @@ which add up to the capacity; there only running has `waiting`, that of all jobs
 
 
 def timeline(result: Tables, by: str = "queue", bins: int = 400) -> pl.DataFrame:
-    """Time-averages of each group over so many parts of the replayed time, equal to a microsecond."""
+    """Time-averages of each group over equal parts of the replayed time, to a microsecond."""
     if bins < 1:
         raise ValueError(f"a timeline has 1 bin or more, not {bins}")
     table = columns(result)

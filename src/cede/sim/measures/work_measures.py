@@ -47,7 +47,7 @@ def _down(table: Columns) -> Levels:
 
 PARTS = ("useful", "lost", "overhead")
 FILLED = 10
-"""After this part of the jobs has come, one in so many, the cluster is taken to have filled up."""
+"""The cluster is taken to have filled up when one in this number of jobs has come."""
 
 
 def of_work(table: Columns, window: Window, groups: Groups) -> Found:

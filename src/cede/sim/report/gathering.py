@@ -43,7 +43,7 @@ from cede.sim.verdicts import judge
 BINS = 240
 """Steps of a timeline: what a screen has room for."""
 EVENLY, IN_THE_TAIL, TAIL = 240, 80, 0.95
-"""Points of a distribution: so many over all of it, and as many again where the longest are."""
+"""Points of a distribution: this number over all of it, and as many again where the longest are."""
 
 
 def timeline_of(result: Result) -> Timeline:
@@ -66,8 +66,8 @@ def timeline_of(result: Result) -> Timeline:
 def distributions_of(
     result: Result, counted: int, bound_s: float, common: Set[str] | None = None
 ) -> dict[str, Distribution]:
-    """Of the last `counted` jobs to be submitted, and of these the `common` ones: those are measured. Who has no value
-    is left out."""
+    """Of the last `counted` jobs to be submitted, and of these the `common` ones: those are measured. A job without
+    a value is left out."""
     table = columns(result)
     last = np.zeros(len(table.submitted), np.bool_)
     last[np.argsort(table.submitted, kind="stable")[len(last) - counted :]] = True
@@ -108,7 +108,7 @@ def _by_group(frame: pl.DataFrame) -> Mapping[str, Mapping[str, list[float]]]:
 
 
 def _distribution(values: NDArray[np.float64]) -> Distribution:
-    """Its steps, or so many of them that no more could be seen; always the first and the last."""
+    """Its steps, or as many of them as can be told apart by eye; always the first and the last."""
     ordered = np.sort(values)
     count = len(ordered)
     if not count:
@@ -124,8 +124,8 @@ def _distribution(values: NDArray[np.float64]) -> Distribution:
 
 COSTLIEST = 20
 MOST_GROUPS, MOST_CELLS = 60, 5_000
-"""So many groups of one kind have a table, and no more than have so many cells in all: a page with more would be slow
-to open, and larger than 2 MB. The JSON has them all."""
+"""Maximum numbers of groups of one kind with a table, and of cells in these: a page with more would be slow to
+open, and larger than 2 MB. The JSON has them all."""
 BOUND_S = 10.0
 
 

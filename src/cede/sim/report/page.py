@@ -55,7 +55,7 @@ def balance_section(content: Content) -> Markup:
 
 
 def _decimals(content: Content, parts: Iterable[str]) -> int:
-    """None where every part or the whole is large; else so many that a small one can be told from nothing."""
+    """None where every part or the whole is large; else as many as show that a small one is not nothing."""
     smallest = min((_part(run, part) or 1e9 for run in content.runs for part in parts), default=1e9)
     whole = max((run.balance.whole for run in content.runs), default=0.0)
     return 0 if smallest >= 10 or whole >= 10_000 else 1 if smallest >= 1 else 2
@@ -393,7 +393,7 @@ def _preemptions(content: Content) -> Markup:
 
 
 def _loops(run: Run) -> Markup:
-    """Who preempted each other in turn, if anybody did."""
+    """Jobs that preempted each other in turn, if any did."""
     if not run.loops:
         return Markup()
     more = len(run.loops) - MOST_LOOPS

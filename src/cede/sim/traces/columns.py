@@ -12,7 +12,7 @@ from cede.model.times import LIMIT_S, SECOND
 from cede.sim.traces.table import Rows
 
 _EXACT_IN_FLOAT_S = 2 * 10**9
-"""Up to so many seconds, a float is exact to the microsecond after rounding."""
+"""Up to this number of seconds, a float is exact to the microsecond after rounding."""
 
 
 def text(rows: Rows, column: str, *, needed: bool = True) -> pl.Series:
@@ -43,7 +43,7 @@ def whole(
 
 
 def seconds(rows: Rows, column: str, *, negative: bool = False, needed: bool = True, unit_s: int = 1) -> pl.Series:
-    """Numbers of seconds (or of units of so many) as whole microseconds."""
+    """Numbers of seconds (or of units of `unit_s` seconds) as whole microseconds."""
     raw = text(rows, column, needed=needed)
     values = microseconds(raw, unit_s)
     bad = values.is_null() & raw.is_not_null()

@@ -50,7 +50,7 @@ class Room:
     labels: Mapping[str, str]
 
     def takes(self, shape: Shape, members: int) -> bool:
-        """Whether such a node has room for so many members, if it is empty."""
+        """Whether such a node, if empty, has room for this number of members."""
         if any(self.labels.get(key) != value for key, value in shape.labels.items()):
             return False
         return all(nano * members <= self.amounts.get(name, 0) for name, nano in shape.requests.items())
@@ -191,8 +191,8 @@ def fit(
 
     Its resources are called as the nodes call them, and those that no node has are not asked for. Every job is in a
     queue of the cluster: its own, `queue` for all, or the only one there is. Jobs of which only a total is known have
-    members. Priorities are within the range of its doctrine's `dialect`, and with `by_job_priority` also where that one
-    looks for whom somebody may preempt. An InputError says what does not go.
+    members. Priorities are within the range of its doctrine's `dialect`, and with `by_job_priority` also in
+    the field by which that one chooses victims. An InputError says what does not go.
     """
     named = _with_resources(trace, nodes, queues)
     placed = _with_queues(named, queues, queue)

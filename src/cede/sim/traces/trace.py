@@ -44,7 +44,7 @@ when it first started there and how often it was evicted: to compare with, never
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What some jobs ask for: so many members, each with these nano-units of each resource.
+    """What some jobs ask for: a number of members, and the nano-units of each resource that each of them needs.
 
     `divisible`: the trace knows only the total. Then `members` is 1, and `traces/fitting.py` divides it over nodes.
     """

@@ -43,7 +43,7 @@ class Records:
 
 @dataclass(slots=True)
 class Findings:
-    """What came of it."""
+    """The violations, and how many attempts ended in which way."""
 
     violations: list[str] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -237,11 +237,11 @@ def forgotten(log: JobLog, job: Workload, spec: JobSpec, lost: set[int]) -> Iter
 def after_a_restore(
     log: JobLog, spec: JobSpec, since: int, lost: set[int], told: Callable[[int], bool], excused: Callable[[int], bool]
 ) -> Iterator[str]:
-    """What must hold of a job though its records were set back: it ended once, and nobody ended it without a record.
+    """What must hold of a job though its records were set back: it ended once, and was not ended without a record.
 
     `told` says of an attempt whether a record has it told to go, `excused` whether it may have got to its end unseen.
     Of a gang that `lost` a supervisor by our hand the other members are told to go, for it cannot be whole any more:
-    that is a failure on record, and no decision about anybody. One without other members has nobody to be told.
+    that is a failure on record, and no decision. A job without other members has none to tell.
     """
     attempts = log.attempts()
     for attempt in attempts[:-1]:

@@ -1,4 +1,4 @@
-"""Clusters on which a stream of jobs preempts, one for each doctrine: who may take room from whom differs."""
+"""Clusters on which a stream of jobs preempts, one for each doctrine, as each has its own rules for victims."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Contention:
     ordinary: Callable[[Random], Asks]
     urgent: Callable[[Random], Asks]
     lasting: int = 1
-    """How many times as long ordinary work lasts: who has to wait before it may preempt must find the nodes full."""
+    """How many times as long ordinary work lasts: where work waits before it may preempt, nodes must stay full."""
     most_under_way: int = 20
     whole_on_one_node: bool = False
     """Whether all members of a gang stand on one node."""

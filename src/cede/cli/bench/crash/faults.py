@@ -33,7 +33,7 @@ LOOK_S = 0.02
 SET_BACK = "the store was set back"
 STORE = ("cede.db", "cede.db-wal", "cede.db-shm")
 SETTLES_S = 1.0
-"""Whom the server told to go just before it ended has said so by then, on a busy machine too."""
+"""By then a job that the server told to go just before it ended has written so, on a busy machine too."""
 
 
 def copy_store(data: Path, to: Path) -> None:
@@ -101,8 +101,8 @@ class Restore:
     def _killed(self, orphans: set[str]) -> Iterator[str]:
         """Orphans that were told to go or killed since, or whose supervisors ended before them.
 
-        Nobody had ordered their end when the server stopped. So whoever did not end by itself was ended by the next
-        one, which writes the end of a member that has no supervisor down as lost.
+        Their end had not been ordered when the server stopped. So one that did not end by itself was ended by the
+        next server, which writes the end of a member that has no supervisor down as lost.
         """
         for guard, began in self._ran.items():
             if guard.name not in orphans or started(guard.pid) == began:

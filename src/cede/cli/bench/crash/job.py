@@ -104,7 +104,7 @@ class Member:
         return step < steps if isinstance(steps, int) else not Path(steps).exists()
 
     def _pass(self, how_long: float | str) -> None:
-        """So many seconds pass, or the file is there; a sign of life every now and then."""
+        """Wait for seconds, or until the file is there; with a sign of life every now and then."""
         end = time.monotonic() + (how_long if isinstance(how_long, (int, float)) else 600)
         while (left := end - time.monotonic()) > 0 and not (isinstance(how_long, str) and Path(how_long).exists()):
             time.sleep(min(left, 0.05))
@@ -163,7 +163,7 @@ class Member:
         if self._told or signal.SIGTERM in signal.sigpending():
             self._leave()
         code = self._acts.get("code", 0)
-        # Who ends after it gave way has left with its checkpoint, however far it got: that is the protocol.
+        # One that ends after it was told to go has left with its checkpoint, however far it got: so says the protocol.
         success = "finished" if self._gave_way else "complete"
         self._evidence.note(success if code == 0 else "fail", code, durable=False)
         os._exit(code)

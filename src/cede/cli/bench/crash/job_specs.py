@@ -87,7 +87,7 @@ def _refusing(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _once(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Whoever preempts it ends it."""
+    """A preemption ends it."""
     acts, asks = _plain(draw)
     return acts, asks | {"requeue": "never"}
 

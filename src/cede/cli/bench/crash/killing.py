@@ -1,4 +1,4 @@
-"""The killing, and other faults: when, and of whom, is drawn by lot."""
+"""The kills and other faults of a run: when and where each strikes is drawn by lot."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Killer:
         self._scene = Scene(self._draw, servers, disks, stream, evidence, record.supervisors, record.wrong)
 
     def kill(self, times: int, faults: Mapping[str, int], tell: Callable[[int], object]) -> None:
-        """So many plain kills, and so many faults of each kind, each with a kill after it; in an order drawn by lot."""
+        """Plain kills, and faults of each kind with a kill after each, in an order drawn by lot."""
         plan = [None] * times + [kind for kind, count in faults.items() for _ in range(count)]
         self._draw.shuffle(plan)
         last = time.monotonic()

@@ -55,7 +55,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked for: plain kills, and so many faults of each of these kinds, spread over the doctrines."""
+    """What is asked for: plain kills, and faults by kind, spread over the doctrines."""
 
     kills: int
     seed: int
@@ -208,7 +208,7 @@ def _records(client: Client, data: Path) -> Records:
 
 
 def _nodes(client: Client) -> list[str]:
-    """Room that somebody still has."""
+    """Nodes on which room is still in use."""
     problems = []
     for node in client.nodes():
         for what in ("held", "leaving", "used", "occupied"):

@@ -153,8 +153,8 @@ def _converted_evictions(rows: Rows) -> pl.DataFrame:
 def evictions_by_priority(evictions: pl.DataFrame) -> pl.DataFrame:
     """What a replay can be compared with, a row for each priority.
 
-    Columns: evictions, tasks that had any, share of all evictions, hours of run time and of cpu that were undone (at
-    least so many: some starts were not seen).
+    Columns: evictions, tasks that had any, share of all evictions, hours of run time and of cpu that were undone (a
+    lower bound: some starts were not seen).
     """
     hours = pl.col("ran") / (3600 * SECOND)
     return (
