@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from cede.engine.cluster import Cluster
     from cede.model.plan import Plan
 
+PAGES = (".html", ".htm")
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
@@ -78,22 +80,23 @@ def computed(cluster: Cluster) -> Plan:
 
 def _check(plot: str | None, resource: str | None, force: bool) -> None:
     """An InputError for options that cannot be meant, before anything is read."""
-    from cede.cli.shares_plot import KINDS
     from cede.model.errors import InputError, Problem
 
     if plot is None:
         for option, given in (("--resource", resource), ("--force", force)):
             if given:
                 raise InputError([Problem(option, "is about what is drawn", "add --plot FILE")])
-    elif not plot.endswith(KINDS):
+    elif not plot.endswith(PAGES):
         hint = "end it in .html; each plot of the page can be saved as SVG"
         raise InputError([Problem("--plot", f"{plot} is no page", hint)])
 
 
 def _draw(plot: str, resource: str | None, force: bool, file: str, cluster: Cluster, made: Plan) -> None:
+    from pathlib import Path
+
     from cede.cli.failures import about
-    from cede.cli.shares_plot import draw
+    from cede.cli.shares_page import draw
     from cede.cli.source import name_of
 
     with about(name_of(file)):
-        draw(plot, resource, force, name_of(file), cluster.state, made)
+        draw(Path(plot), resource, force, name_of(file), cluster.state, made)

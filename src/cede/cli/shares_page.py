@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cede.cli.output import listed
-from cede.cli.shares_panels import Panel, panels
+from cede.cli.shares_panels import Panel, panels, resource_of
+from cede.model.errors import InputError, Problem, did_you_mean
 from cede.model.plan import Plan
+from cede.sim.files import files_draft
 from cede.sim.report.html import FOOTER, Markup, data, document, element
+
+if TYPE_CHECKING:
+    from cede.state.state import State
 
 LEAD = (
     "A pool offers its children more and more, until together they come to what the pool itself gets: there the dashed "
@@ -37,12 +43,46 @@ STYLE = """\
 """
 
 
+def draw(path: Path, resource: str | None, force: bool, source: str, state: State, made: Plan) -> None:
+    """Write the page, as a whole or not at all."""
+    curves = _curves(state, made)
+    chosen = _chosen(curves, resource)
+    with files_draft([path], force=force) as draft:
+        (draft / path.name).write_text(page(curves, chosen, source, made), encoding="utf-8")
+
+
+def _curves(state: State, made: Plan) -> dict[str, Any]:
+    from cede.doctrines.catalog import find, usable
+
+    drawn = find(made.doctrine).curves
+    if drawn is None:
+        known = [one.name for one in usable()[0] if one.curves is not None]
+        message = f"only {' and '.join(known)} has share curves, and the file asks for {made.doctrine}"
+        raise InputError([Problem("--plot", message, f"leave it out, or ask with --doctrine {known[0]}")])
+    curves = drawn(state)
+    if not curves["resources"]:
+        raise InputError([Problem("nodes", "there are none that count, and without them there are no shares to draw")])
+    if all(one["parent"] is None for one in curves["elements"]):
+        raise InputError([Problem("queues", "there are neither pools nor operations, so there is nothing to draw")])
+    return curves
+
+
+def _chosen(curves: dict[str, Any], resource: str | None) -> str:
+    if resource is None:
+        return resource_of(curves)
+    if resource not in curves["resources"]:
+        known = curves["resources"]
+        message = f"no node has any {resource!r}; there is {', '.join(known)}"
+        raise InputError([Problem("--resource", message, did_you_mean(resource, known))])
+    return resource
+
+
 def page(curves: Mapping[str, Any], resource: str, source: str, made: Plan) -> str:
     """The whole document; `resource` is shown first. The same curves give the same bytes."""
     title = f"Shares in {source}"
     return document(
         title,
-        files("cede.cli").joinpath("shares_plot.js").read_text(encoding="utf-8"),
+        files("cede.cli").joinpath("shares_page.js").read_text(encoding="utf-8"),
         _header(title, curves, made),
         element("main", _choices(curves, resource), _tree(), _pools(), _numbers()),
         element("footer", FOOTER),

@@ -146,6 +146,8 @@ def _tell_losses(imports: Mapping[str, Imported]) -> None:
 
     Fields that are perhaps misspelled are named.
     """
+    if not imports:
+        return
     from cede.imports.fields import UNKNOWN
     from cede.imports.report import grouped
 
