@@ -310,7 +310,7 @@ class GroupPass:
         return made
 
     def _rolled_back(self, made: dict[int, Decision], refused: RefusedBooking) -> dict[int, Decision]:
-        """Everybody who was to preempt waits, and what was booked for those who start stays booked."""
+        """All that was to preempt waits, and what was booked for those who start stays booked."""
         self.cycle.trial.undo(self.begin)
         for row, nodes in self.starts.items():
             self.cycle.trial.book(row, nodes)

@@ -42,7 +42,7 @@ def covers(state: State, budget: DisruptionBudget, row: int) -> bool:
 
 
 def _allowed(state: State, budget: DisruptionBudget, rows: list[int]) -> int:
-    """What it says, or what follows from who runs. Members of whoever is leaving already do not count as running."""
+    """What it says, or what follows from what runs. Members of work that is leaving already do not count as running."""
     if budget.allowed is not None:
         return budget.allowed
     members = state.work.members

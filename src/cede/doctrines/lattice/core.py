@@ -205,7 +205,7 @@ def take(claim: Claim, ranked: Ranked, most: int) -> CheapestVictims:
 
 
 def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Reachable, Ranked]:
-    """Who may be taken for it, and those by their cost: the same for all of a class who took nothing in vain."""
+    """What may be taken for it, and that by its cost: the same for all of a class that took nothing in vain."""
     state, before = cycle.state, in_vain(cycle.memory, claim.name)
     if before:
         reachable = candidates(state, claim, before)

@@ -55,19 +55,20 @@ class Form:
     """What a member takes, where the index of its nodes tells where it goes."""
     index: NodeIndex | None = None
     yields: bool = False
-    """Whether one that runs may be taken for somebody."""
+    """Whether one that runs may be taken for a claimant."""
 
 
 @dataclass(slots=True, eq=False)
 class Kind:
-    """Of one form those with the same walltime, of whom the same is remembered: all of them get one answer. Whoever
-    took others in vain is a kind of its own."""
+    """Of one form those with the same walltime, of which the same is remembered: all of them get one answer.
+
+    One that took others in vain is a kind of its own."""
 
     form: Form
     walltime: int
     remembered: tuple[str, ...]
     in_vain: Set[str] = frozenset()
-    """Who was taken for it before and did not make it fit, as the memory has it."""
+    """What was taken for it before and did not make it fit, as the memory has it."""
     value: int = BEYOND
     """What it is worth, where victims must cost less than that."""
     lines: dict[tuple[int, int], Line] = field(default_factory=dict)

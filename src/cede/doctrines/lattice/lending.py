@@ -1,4 +1,4 @@
-"""Who may stand on whose nodes: home nodes, nodes of no vCluster, and nodes that one vCluster lends to another."""
+"""Which work may stand on which nodes: home nodes, nodes of no vCluster, and nodes that are lent."""
 
 from __future__ import annotations
 

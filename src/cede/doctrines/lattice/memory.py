@@ -1,7 +1,8 @@
 """What is remembered from cycle to cycle, so that no work is evicted for ever for the same thing.
 
-Policy: who was sent away so that a vCluster has its nodes back takes nothing there by its class any more: each would
-evict the other again and again. Core: who was taken for somebody and did not make it fit is not taken for it again.
+Policy: work that was sent away so that a vCluster has its nodes back takes nothing there by its class any more: each
+would evict the other again and again. Core: work that was taken for a claimant and did not make it fit is not taken for
+it again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Work that holds room: sums of it, what each costs as a victim, and who may be taken for whom."""
+"""Work that holds room: sums of it, what each costs as a victim, and what may be taken for which claimant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The waiting line by kind: who waits, who sleeps, and what wakes it. Kept from cycle to cycle by the journal."""
+"""The waiting line by kind: what waits, what sleeps, and what wakes it. Kept from cycle to cycle by the journal."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ class Lines:
         return not form.steady or form.idle_room.enough(form.members)
 
     def put_to_sleep(self, kind: Kind) -> None:
-        """Nobody whom it may take makes room for less than it is worth."""
+        """Nothing that it may take makes room for less than it is worth."""
         form = kind.form
         form.dozes = True
         if form.floor is not None:
@@ -366,7 +366,7 @@ class Lines:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody may act and nobody is refused."""
+        """Whether nothing may act and nothing is refused."""
         return not self.awake and not self._refused
 
     def refusals(self) -> Iterator[Decision]:
@@ -379,7 +379,7 @@ class Lines:
                 yield about(refusal, self.state.work_names[row])
 
     def take_fresh(self) -> set[int]:
-        """Who came since this was asked last."""
+        """What came since this was asked last."""
         fresh, self._fresh = self._fresh, set()
         return fresh
 

@@ -115,7 +115,7 @@ class Empty(Part):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who goes and where the claimant stands then. `awaited` are on their way already, and it counts on their room.
+    """What goes, and where the claimant stands then. `awaited` are on their way already, and it counts on their room.
 
     `more` is what the reason adds, as to why it is these and there.
     """
@@ -134,7 +134,7 @@ def by_priority(state: State, _settings: Any) -> VictimOrder:
 
 
 def highest_first(state: State, rows: Rows, _settings: Any) -> tuple[Key, ...]:
-    """The highest priority first, then who came first."""
+    """The highest priority first, then the earliest submission."""
     return -state.work.priority[rows], state.work.submitted[rows]
 
 
@@ -162,7 +162,7 @@ class Recipe(Generic[S]):
     because: Rule
     """Why a victim may be taken, whose sentence may name the facts below."""
     protects: Callable[[State, Claim, S], Protects]
-    """Who is not to be taken by this claimant, beside those that no doctrine takes."""
+    """What this claimant may not take, beside what no doctrine takes."""
     settings: type[S] = Empty  # type: ignore[assignment]
     queue_settings: type[Part] = Empty
     edition: str = EDITION
@@ -170,7 +170,7 @@ class Recipe(Generic[S]):
     """What sentences may name of a candidate, by the rows of the claimant and of the candidate; beside its `name`,
     `priority`, `state` and `nodes`, the `claimant` and its `claimant_priority`, and the settings by their names."""
     turn: Callable[[State, Rows, S], tuple[Key, ...]] = highest_first
-    """Keys of these waiting workloads, ascending: who is decided first."""
+    """Keys of these waiting workloads, ascending: what is decided first."""
     first: Callable[[State, S], VictimOrder] = by_priority
     """In which order victims are taken."""
     cannot: Callable[[State, int, S], Rule | None] = lambda _state, _row, _settings: None
@@ -181,15 +181,15 @@ class Recipe(Generic[S]):
     traits: Traits | None = None
     """If it has none of its own, it promises that no victim is superfluous."""
     leaving_may_go: bool = False
-    """Whether those that are leaving, and those room is held for, are asked about too. Whoever loses such room is not
+    """Whether those that are leaving, and those room is held for, are asked about too. What loses such room is not
     preempted by it: a claimant that preempts nothing may take it as well."""
     begins: Callable[[Cycle], object] = lambda _cycle: None
     leaves: Callable[[Trial, int], None] = Trial.evict
-    """What a victim's going means to those who are decided after its claimant."""
+    """What a victim's going means to workloads that are decided after its claimant."""
     places: Callable[[State, Claim, S], list[int] | None] | None = None
     """Where it starts now, if not where it fits best."""
     search: Callable[[Cycle, Claim, S, Bools], Choice | None] | None = None
-    """Whom a claimant takes of those that are open, if not a prefix of the order; only asked if no limit is short."""
+    """What a claimant takes of what is open, if not a prefix of the order; only asked if no limit is short."""
     goes_for_limits: bool = True
     """Whether work is preempted for a claimant whose queue, user or project is at its limit; else it waits for that."""
     audit: Callable[[State, S], Audit] | None = None
@@ -318,12 +318,12 @@ class _Pass(Generic[S]):
         self.state = cycle.state
         self.settings = recipe.read(cycle.state)
         self.told: set[int] = set()
-        """Who was told to leave in this cycle."""
+        """What was told to leave in this cycle."""
         self._classes = Classes(cycle.state)
         self._answers = Answers(cycle)
 
     def decide(self) -> Iterator[Decision]:
-        """Who is asked for alone is decided behind those ahead of it, so that it finds what they leave."""
+        """A workload that is asked for alone is decided behind those ahead of it, so that it finds what they leave."""
         self.recipe.begins(self.cycle)
         for row in self._in_turn():
             asked = self.cycle.only in (None, row)

@@ -1,4 +1,4 @@
-"""Who was looked at, and the first rule that protects each: masks for the search, sentences for whoever asks."""
+"""What was looked at, and the first rule that protects each: masks for the search, sentences for whoever asks."""
 
 from __future__ import annotations
 

@@ -35,14 +35,14 @@ class Cycle:
     misses: bool = True
     memory: dict[str, Any] = field(default_factory=dict)
     whole: bool = True
-    """Whether everybody is asked for who waits; if not, what it remembers of those who are not asked for stays."""
+    """Whether all that waits is asked for; if not, what is remembered of the rest stays."""
     backfill: str = "off"
-    """Who may pass a head that waits for room, where an edition sees to that itself when it goes without words."""
+    """What may pass a head that waits for room, where an edition sees to that itself when it goes without words."""
     effort: int = EFFORT
     """How far a search for the proven best victims may branch before it is given up; no clock, so that the same file
     has the same plan."""
     words: bool = True
-    """Whether those who wait are told why. Without, `decide` yields only what acts: starts and preemptions up to the
+    """Whether waiting workloads are told why. Without, `decide` yields only what acts: starts and preemptions up to the
     first one (all of them where the plan is one transaction), and refusals of those that came since the cycle before;
     at a cost that follows what changed since."""
     reasons: bool = True
@@ -94,14 +94,14 @@ class Traits:
     loose: frozenset[str] = frozenset()
     """Editions that take more than one group for a tight gang where no single one has room."""
     by_job_priority: frozenset[str] = frozenset()
-    """Editions in which a workload's job priority says whom it may preempt, and its priority does not."""
+    """Editions in which a workload's job priority says what it may preempt, and its priority does not."""
     backfills: frozenset[str] = frozenset()
     """Editions that see to it themselves, without words, that nothing passes a head that waits for room but as a replay
     asks. Of the others the engine restrains the whole plan."""
     for_claimants: frozenset[str] = frozenset()
     """Editions that decide nothing where nothing waits."""
     no_line: str = ""
-    """Why nobody waits at the head of a line, as a sentence; nothing: somebody does, and others may be let pass."""
+    """Why no workload waits at the head of a line, as a sentence; empty: one does, and others may be let pass it."""
     one_node: bool = False
     """Whether all members of a workload start on one node."""
     members_apart: bool = False
@@ -109,17 +109,17 @@ class Traits:
     leaving_counts: bool = True
     """Whether what is being preempted counts against the limits of its queues until it has left."""
     waived: bool = False
-    """Whoever is preempted uses nothing from that moment on, also if that serves no claimant: it is `preempting`."""
+    """What is preempted uses nothing from that moment on, also if that serves no claimant: it is `preempting`."""
     reads_checkpoints: bool = False
-    """Whether it decides by when somebody saved last: it is told of checkpoints that nobody asked for."""
+    """Whether it decides by when work was saved last: it is told of checkpoints that were not asked for."""
     falls_short: str = ""
     """The warning with which a shipped edition may take victims that do not make enough room."""
     retries: frozenset[str] = frozenset()
-    """Rules that refuse only for now: whom they refuse stays queued, and is decided again."""
+    """Rules that refuse only for now: what they refuse stays queued, and is decided again."""
     counted: frozenset[str] = frozenset()
-    """Rules by which somebody waits and holds quota nevertheless against those who come after it in the plan."""
+    """Rules by which a workload waits and holds quota nevertheless against those that come after it in the plan."""
     awaits: frozenset[str] = frozenset()
-    """Of these, the rules by which it waits for those who are leaving: for who comes after it they are gone."""
+    """Of these, the rules by which it waits for work that is leaving: for those that come after it, it is gone."""
 
 
 def _no_shares(_state: State, _edition: str) -> dict[str, dict[str, Any]]:
@@ -158,7 +158,7 @@ class Doctrine:
     lasting: Callable[[Mapping[str, Any]], Hashable] | None = None
     """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
     cancels: Callable[[State, str, int, int], bool] | None = None
-    """Whether a node that is reserved for somebody may be taken by this workload of somebody else."""
+    """Whether a node that is reserved for one workload may be taken by this other one."""
     takes_cordoned: Callable[[State, str, int], bool] | None = None
     """Whether a workload starts on a cordoned node all the same."""
     tolerates: Callable[[State, int, int], int] | None = None
@@ -178,7 +178,7 @@ class Doctrine:
     usable: Callable[[State, str, int], Bools | None] | None = None
     """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""
     saves: Callable[[State, str], Iterable[tuple[str, str]]] | None = None
-    """Whom it finds worth a checkpoint now though nothing must leave, by name, and why."""
+    """Which work is worth a checkpoint now though nothing must leave, by name, and why."""
     starter: Callable[[Outline, str], Starter] = lambda outline, _edition: bare(outline)
     """The queues and settings of a file to start from, with which higher classes and owed queues have their way."""
 

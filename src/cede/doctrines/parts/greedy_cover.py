@@ -71,7 +71,7 @@ class _Grouped:
 
 
 class NodeOpening:
-    """Candidates by their place in the order of cost; of each node who stands there and how much is free."""
+    """Candidates by their place in the order of cost; of each node what stands there and how much is free."""
 
     def __init__(self, state: State, claim: Claim, rows: Rows, cost: Int64s) -> None:
         assert claim.need is not None
@@ -102,7 +102,7 @@ class NodeOpening:
         self.room: list[int] = room[names].tolist()
         self.most: list[int] = most[names].tolist()
         self.known: list[tuple[int, Works] | None] = [None] * len(names)
-        """By node who must leave it, as long as nothing there comes or goes."""
+        """By node what must leave it, as long as nothing there comes or goes."""
         self.rank: list[int] = state.node_rank()[names].tolist()
         self.group: list[int] = state.nodes.group[names].tolist()
         totals, limit = group_room(state, claim, room)
@@ -133,7 +133,7 @@ class NodeOpening:
         return self._of_work.at(one)
 
     def _at_least(self, who: Rows, at: Rows, shorts: list[Int64s], amounts: list[Int64s]) -> list[float]:
-        """By node, what one member more costs there at least, if each who goes is paid for by all its nodes alike."""
+        """By node, what one member more costs there at least, if each victim is paid for by all its nodes alike."""
         nodes = len(self.room)
         bounds: Floats = np.zeros(nodes)
         spans = np.maximum(np.bincount(who, minlength=len(self.rows)), 1)
@@ -274,7 +274,7 @@ class NodeOpening:
     # -- the set -------------------------------------------------------------------------------------------------------
 
     def victims(self) -> tuple[int, list[int]] | None:
-        """What the set costs, and who is in it; none if no way was found."""
+        """What the set costs, and its rows; none if no way was found."""
         heap = [(price, self.rank[node], node) for node, price in enumerate(self.prices)]
         heapify(heap)
         while (missing := self.missing()) > 0 and heap:
@@ -373,7 +373,7 @@ ROUNDS = 32
 
 
 def cheapest_cover(state: State, claim: Claim, rows: Rows, cost: Int64s) -> list[int] | None:
-    """Some of these workloads, who cost so much each, so that the claimant fits when they are gone; none if all of
+    """Some of these workloads, which cost so much each, so that the claimant fits when they are gone; none if all of
     them are too few. None of them is superfluous."""
     if not len(rows) or not _fits_without(state, claim, rows):
         return None
@@ -459,7 +459,7 @@ def cover(cost: Int64s, gain: Int64s, wanted: int) -> list[int] | None:
 
 
 def _exchanged(cost: Int64s, gain: Int64s, wanted: int, chosen: list[int]) -> list[int]:
-    """The same set without who is not needed, and with one for another wherever that is cheaper."""
+    """The same set without what is not needed, and with one for another wherever that is cheaper."""
     inside = np.zeros(len(cost), np.bool_)
     inside[chosen] = True
     for _ in range(ROUNDS):

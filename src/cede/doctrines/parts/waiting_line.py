@@ -1,4 +1,4 @@
-"""Who waits, in order and by form, and who may be a victim: kept from cycle to cycle by following the journal.
+"""What waits, in order and by form, and what may be a victim: kept from cycle to cycle by following the journal.
 
 A form that found no room finds none until room grows on a node where one of its members fits: only then it is looked at
 again, and nothing is looked at whose form is `shut`. For members that are alike and stand anywhere, what fits is a sum
@@ -104,7 +104,7 @@ class Front:
         self.seen: int | None = None
         """`grown` of the journal at the last pass that was completed."""
         self.heads: tuple[Key, ...] = ()
-        """Who did not start at the last pass and bound those behind; when one goes, everybody is looked at again."""
+        """Those that did not start at the last pass and bound those behind; when one goes, all are looked at again."""
         self.doubt: set[int] = set()
         """Nodes on which there may be more for a head since it found no victims: what is free there grew, or what may
         be preempted."""
@@ -214,7 +214,7 @@ class Fronts:
         return True
 
     def _forget(self, row: int) -> None:
-        """It is over: whoever has its row now is somebody else, by whatever name."""
+        """It is over: its row may be another workload's by now, whatever its name."""
         known = self.rows.pop(row, None)
         if known is not None:
             if known.waits:

@@ -1,4 +1,4 @@
-"""Who waits, by kind, and what is free: kept from cycle to cycle by following the journal.
+"""What waits, by kind, and what is free: kept from cycle to cycle by following the journal.
 
 A kind is workloads that differ in nothing that decides about them but their place in line; of one that finds no way the
 others need not be asked. A form is kinds that ask for the same of the same queue, whatever their priority.

@@ -44,7 +44,7 @@ def areas_of(space: Space) -> list[Area]:
 
 
 def candidates_on(space: Space, area: Area) -> Bools:
-    """Who may go for the claimant to stand there: on one node only those who stand on it."""
+    """What may go for the claimant to stand there: on one node only what stands on it."""
     open_ = np.ones(len(space.weights), np.bool_)
     if space.question.one_node and space.question.places and space.state.nodes.size:
         open_[:] = False

@@ -1,4 +1,4 @@
-"""What of a question matters to its answer: nodes where a departure helps, and who stands on them.
+"""What of a question matters to its answer: nodes where a departure helps, and what stands on them.
 
 Nodes that have room for so many members whoever goes are no more than a number. Nodes on which the same ones stand
 with the same amounts are one node, as often as there are such.
