@@ -58,6 +58,7 @@ FAULTS = {"clock": 40, "full": 40, "read-only": 40, "restored": 40, "stopped": 4
 
 @pytest.mark.slow
 def test_twenty_kills_break_no_promise(capfd: pytest.CaptureFixture[str]) -> None:
+    victims = 0
     for kills in (20, 48, 96):  # on a busy machine a server that is killed all the time may not come to preempt anybody
         code = main(["bench", "crash", "--kills", str(kills), "--seed", "1", "--json"])
         report = json.loads(capfd.readouterr().out)
@@ -68,10 +69,11 @@ def test_twenty_kills_break_no_promise(capfd: pytest.CaptureFixture[str]) -> Non
         assert sum(run["killed"].values()) == run["kills"] == report["kills"] == kills
         assert sum(run["jobs"].values()) >= 20
         assert report["folders"] == []
-        if run["preemptions"]["victims"]:
+        victims = run["preemptions"]["victims"]
+        if victims:
             break
 
-    assert run["preemptions"]["victims"] > 0
+    assert victims
 
 
 def test_the_figures_fit_eighty_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
