@@ -19,7 +19,7 @@ from cede.state.tree import LIMITS
 from cede.state.units import WHOLE, Units
 
 View = dict[str, Any]
-CACHES = ("_rows", "_node_rank", "shared", "journal", "moulds", "_paths")
+CACHES = ("_rows", "_node_rank", "shared", "journal", "templates", "_paths")
 CODES = {"user": "users", "project": "projects", "domain": "domains", "tenant": "tenants", "app": "apps"}
 
 

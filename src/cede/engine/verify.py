@@ -94,7 +94,7 @@ class _Nodes:
         """What is free on a node beside all that stand there."""
         left = self.room.capacity[node].copy()
         for row, members in self.room.standing[node].items():
-            for column, count in self.state.records[row].mould.need:
+            for column, count in self.state.records[row].template.need:
                 left[column] -= count * members
         return left
 
@@ -105,7 +105,7 @@ class _Nodes:
         if free is None:
             part = {PREEMPTING: 1, RESERVED: 2}.get(record.code, 0)
             free = self.apart[node][part]
-        for column, count in record.mould.need:
+        for column, count in record.template.need:
             free[column] += -count if part else count
 
 
@@ -117,7 +117,7 @@ def _spares(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
     claimant = state.records.get(state.work_index.get(name, NONE))
     if claimant is None or nodes.apart or nodes.room.apart:
         return True
-    mould = claimant.mould
+    template = claimant.template
     victims = [state.records.get(state.work_index.get(victim.workload, NONE)) for victim in made.victims]
     left: dict[int, Amounts] = {}
     """What is free on each node that some victim stands on with all of them gone."""
@@ -128,24 +128,24 @@ def _spares(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
             free = left.get(node)
             if free is None:
                 free = left[node] = nodes.there(node).copy()
-            for column, count in record.mould.need:
+            for column, count in record.template.need:
                 free[column] += count
     partition = nodes.partition
     elsewhere = 0
     for node in range(len(partition)):
-        if partition[node] == mould.partition and node not in left:
-            elsewhere += _takes(nodes.there(node), mould.need)
+        if partition[node] == template.partition and node not in left:
+            elsewhere += _takes(nodes.there(node), template.need)
     for record in victims:
         if record is None:
             return True
         room = elsewhere
         for node, free in left.items():
-            if partition[node] == mould.partition:
+            if partition[node] == template.partition:
                 stays, members = free.copy(), record.nodes.count(node)
-                for column, count in record.mould.need:
+                for column, count in record.template.need:
                     stays[column] -= count * members
-                room += _takes(stays, mould.need)
-        if room >= mould.members:
+                room += _takes(stays, template.need)
+        if room >= template.members:
             return True
     return False
 
@@ -186,22 +186,22 @@ def _enter(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
     record = state.records.get(state.work_index.get(name, NONE))
     if record is None or not GONE < record.code <= SUSPENDED:
         return False
-    mould = record.mould
-    if mould.placement != ANY or len(made.nodes) != mould.members:
+    template = record.template
+    if template.placement != ANY or len(made.nodes) != template.members:
         return False
-    unlimited = nodes.room.unlimited.get(mould.queue)
+    unlimited = nodes.room.unlimited.get(template.queue)
     if unlimited is None:
-        unlimited = nodes.room.unlimited[mould.queue] = unlimited_queue(state, mould.queue)
+        unlimited = nodes.room.unlimited[template.queue] = unlimited_queue(state, template.queue)
     if not unlimited:
         return False
     rows, partition, kept = state.node_index, nodes.partition, nodes.free
     for name_of_node in made.nodes:
         node = rows.get(name_of_node)
-        if node is None or partition[node] != mould.partition:
+        if node is None or partition[node] != template.partition:
             return False
         free = kept.get(node) or nodes.open(node)
         if free is not None:
-            for column, count in mould.need:
+            for column, count in template.need:
                 left = free[column] = free[column] - count
                 if left < 0:
                     return False
@@ -209,7 +209,7 @@ def _enter(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
             return False
         else:
             rest, leaving, held = nodes.apart[node]
-            for column, count in mould.need:
+            for column, count in template.need:
                 rest[column] -= count
                 if rest[column] < max(leaving[column], held[column]):
                     return False

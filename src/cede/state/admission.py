@@ -48,10 +48,10 @@ def admitted_parts(
     if key is not None:
         values = tuple(flavors.items())
         if all(isinstance(flavor, str) for _, flavor in values):
-            found = state.moulds.parts.get((key, values))
+            found = state.templates.parts.get((key, values))
             if found is None:
                 found = _admitted_parts(state, flavors, counts, asks_of(state, row))
-                state.moulds.keep_parts((key, values), found)
+                state.templates.keep_parts((key, values), found)
             return found
     return _admitted_parts(state, flavors, counts, asks_of(state, row) if asks is None else asks)
 

@@ -62,7 +62,7 @@ class ClusterColumns(ABC):
         self.pending: set[int] = set()
         self.between = 0
         """How many are leaving for somebody, or have room held for them: those that overlap."""
-        self.moulds = RowTemplates()
+        self.templates = RowTemplates()
         self._node_rank: Int64s | None = None
 
     # -- columns -----------------------------------------------------------------------------------------------

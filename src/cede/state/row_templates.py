@@ -15,7 +15,7 @@ from cede.state.units import Counted, Units
 
 NO_CHECKPOINT = CHECKPOINTS.index("none")
 MOST = 256
-"""Moulds that are kept; kinds of work are few."""
+"""Templates that are kept; kinds of work are few."""
 
 Key = tuple[object, ...]
 
@@ -44,8 +44,8 @@ class RowTemplate:
     checkpoint_time: int
 
 
-def mould_of(work: WorkloadColumns, units: Units, row: int, load: Mapping[str, int]) -> RowTemplate:
-    """The mould of which this row could have been cast."""
+def template_of(work: WorkloadColumns, units: Units, row: int, load: Mapping[str, int]) -> RowTemplate:
+    """The template from which this row could have been made."""
     need = work.need[:, row].tolist()
     return RowTemplate(
         work.image(row),
@@ -80,7 +80,7 @@ class Admission:
 
 
 def key_of(workload: Workload) -> Key | None:
-    """What two entries must share to have the same row but for what `cast` fills in; none for the rare ones."""
+    """What two entries must share to have the same row but for what `State.submit` fills in; none for the rare ones."""
     entry = workload.__dict__  # an attribute of a checked entry takes five times as long, and there are twenty
     if _rare(entry) != _NONE_OF_THEM:
         return None
@@ -102,7 +102,7 @@ _plain = itemgetter(
 
 
 class RowTemplates:
-    """Moulds by key, and which of the rows that were cast add how much to all that is known; and the same of workloads
+    """Templates by key, and how much each row that was made from one adds to all that is known; and the same of workloads
     that are admitted with other members than they ask for."""
 
     def __init__(self) -> None:
@@ -112,10 +112,10 @@ class RowTemplates:
         self.parts: dict[Hashable, tuple[PodSet, ...]] = {}
         self.admitted: dict[int, Admission] = {}
 
-    def keep(self, key: Key, mould: RowTemplate) -> None:
+    def keep(self, key: Key, template: RowTemplate) -> None:
         if len(self.kept) >= MOST:
             self.kept.clear()
-        self.kept[key] = mould
+        self.kept[key] = template
 
     def keep_admission(self, key: Hashable, admission: Admission) -> None:
         if len(self.admissions) >= MOST:

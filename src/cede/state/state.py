@@ -41,7 +41,7 @@ from cede.state.refusals import (
     refuse_workload,
 )
 from cede.state.residents import OVERLAPPING, book, move_out, refresh, settle_in
-from cede.state.row_templates import NO_CHECKPOINT, Admission, Key, RowTemplate, key_of, mould_of
+from cede.state.row_templates import NO_CHECKPOINT, Admission, Key, RowTemplate, key_of, template_of
 from cede.state.static import DEFAULT_PARTITION, Static, holds
 from cede.state.units import FULL
 from cede.state.write_behind import Entry, NodeRoom, Record, entry_in_columns, entry_of, write
@@ -101,15 +101,15 @@ class State(ClusterColumns):
         if record is not None:
             self.write()
             del self.records[row]
-            self.moulds.loads[row] = record.mould.load
+            self.templates.loads[row] = record.template.load
 
     def _all_in_columns(self) -> None:
         """Nodes, queues or units change: what was worked out of them holds no more."""
         self.write()
         for row, record in self.records.items():
-            self.moulds.loads[row] = record.mould.load
+            self.templates.loads[row] = record.template.load
         self.records.clear()
-        self.moulds.clear()
+        self.templates.clear()
         self._room = None
 
     def _moved(self, row: int, record: Record, code: int) -> None:
@@ -153,17 +153,17 @@ class State(ClusterColumns):
     def submit(self, workload: Workload) -> int:
         """Enter a workload; one that holds room is placed where its entry says."""
         key = key_of(workload)
-        mould = None if key is None else self.moulds.kept.get(key)
+        template = None if key is None else self.templates.kept.get(key)
         values = workload.__dict__
         name = values["name"]
-        known = mould is not None and name not in self.work_index
+        known = template is not None and name not in self.work_index
         if known:
-            assert mould is not None
-            self.units.count_columns(mould.counted)
+            assert template is not None
+            self.units.count_columns(template.counted)
             unused = self._work.unused
             row = unused.pop() if unused else self._work.add()
         else:
-            row, mould = self._enter(workload, key)
+            row, template = self._enter(workload, key)
         uid = values["uid"] or name
         self.work_index[name] = row
         if row == len(self.work_names):
@@ -178,22 +178,22 @@ class State(ClusterColumns):
         code = PENDING if values["state"] == "pending" else STATES.index(values["state"])
         if code >= RESERVED:
             if known:
-                self._record(row, workload, mould, PENDING, written=False)
+                self._record(row, workload, template, PENDING, written=False)
                 self._in_columns(row)
             nodes = [self.node_index[name] for name in workload.nodes or ()]
             settle_in(self, row, nodes, code)
             self._touch(row)
         else:
             self.pending.add(row)
-            if mould is None:
+            if template is None:
                 self.work.state[row] = code
             else:
-                self._record(row, workload, mould, code, written=not known)
+                self._record(row, workload, template, code, written=not known)
         self.version += 1
         return row
 
-    def _record(self, row: int, workload: Workload, mould: RowTemplate | None, code: int, *, written: bool) -> None:
-        assert mould is not None
+    def _record(self, row: int, workload: Workload, template: RowTemplate | None, code: int, *, written: bool) -> None:
+        assert template is not None
         entry = workload.__dict__
         priority, submitted, walltime = entry["priority"], entry["submitted"], entry["walltime"]
         user, project = entry["user"], entry["project"]
@@ -201,7 +201,7 @@ class State(ClusterColumns):
             static = self.static
             priority = own_priority(static, user, project) if static.policies else static.default_priority
         record = self.records[row] = Record(
-            mould,
+            template,
             code,
             priority,
             entry["job_priority"] or 0,
@@ -215,7 +215,7 @@ class State(ClusterColumns):
         self._unwritten[row] = None
 
     def _enter(self, workload: Workload, key: Key | None) -> tuple[int, RowTemplate | None]:
-        """A row filled from the entry, whatever it says; the next like it finds a mould."""
+        """A row filled from the entry, whatever it says; the next like it finds a template."""
         with self.unwritten():
             refuse_workload(self, workload)
         requests = (requests for requests, _ in sizes_of_workload(workload))
@@ -231,9 +231,9 @@ class State(ClusterColumns):
             enter(self, row, workload)
             if key is None or row in self.odd_requests:
                 return row, None
-            mould = mould_of(self.work, self.units, row, load)
-        self.moulds.keep(key, mould)
-        return row, mould
+            template = template_of(self.work, self.units, row, load)
+        self.templates.keep(key, template)
+        return row, template
 
     def admit(self, row: int, parts: tuple[PodSet, ...]) -> None:
         """A waiting workload's members become these: in flavors, or fewer. `asks_of` still says what it asks for."""
@@ -262,8 +262,8 @@ class State(ClusterColumns):
         record = self.records.get(row)
         since = self.now if at is None else at
         if record is not None and parts is None:
-            if len(nodes) != record.mould.members:
-                refuse_places(self.work_names[row], record.mould.members, len(nodes))
+            if len(nodes) != record.template.members:
+                refuse_places(self.work_names[row], record.template.members, len(nodes))
             record.started, record.nodes = since, tuple(nodes)
             self._moved(row, record, state)
         else:
@@ -340,7 +340,7 @@ class State(ClusterColumns):
             if takes is not None:
                 work.checkpoint_time[row] = takes
         else:
-            saves, known = record.mould.saves, record.save(at, takes)
+            saves, known = record.template.saves, record.save(at, takes)
             self._unwritten[row] = None
         if at is not None:
             self.journal.saved += 1
@@ -363,7 +363,7 @@ class State(ClusterColumns):
         if record is None:
             self._leave_columns(row)
         else:
-            self.units.uncount_columns(record.mould.counted)
+            self.units.uncount_columns(record.template.counted)
             if record.code >= RESERVED:
                 self.journal.grown += 1
             self._moved(row, record, GONE)
@@ -380,8 +380,8 @@ class State(ClusterColumns):
         self.version += 1
 
     def _leave_columns(self, row: int) -> None:
-        load = self.moulds.loads.pop(row, None)
-        admission = self.moulds.admitted.pop(row, None)
+        load = self.templates.loads.pop(row, None)
+        admission = self.templates.admitted.pop(row, None)
         if admission is not None:
             load = admission.load
         elif load is None or row in self.admitted:
@@ -401,7 +401,7 @@ class State(ClusterColumns):
         self._in_columns(row)
         plain = plain_key(self, row)
         key = None if plain is None else (plain, key_of_parts(parts))
-        known = None if key is None else self.moulds.admissions.get(key)
+        known = None if key is None else self.templates.admissions.get(key)
         if known is not None and row in self.pending:
             self.units.learn((), known.more)
             work = self.work
@@ -409,7 +409,7 @@ class State(ClusterColumns):
             if known.requests is not None:
                 self.odd_requests[row] = known.requests
             self.admitted[row] = known.ask
-            self.moulds.admitted[row] = known
+            self.templates.admitted[row] = known
             return
         refuse_parts(self, row, parts)
         more = difference(load_of_row(self, row, parts), load_of_row(self, row))
@@ -419,14 +419,14 @@ class State(ClusterColumns):
             as_it_is = members_as_they_are(self, row)
             assert as_it_is.ask is not None
             made = (as_it_is.need, as_it_is.usage, as_it_is.members, as_it_is.requests, as_it_is.ask)
-            self.moulds.keep_admission(key, Admission(*made, more, load_of_row(self, row)))
+            self.templates.keep_admission(key, Admission(*made, more, load_of_row(self, row)))
 
     def _ask_again(self, row: int) -> None:
         """What it was admitted with is forgotten, and so is usage that a file gives where quota is in flavors."""
         given = self.static.flavored_quota and bool(self.work.usage_given[row])
         if row not in self.admitted and not given:
             return
-        admission = self.moulds.admitted.pop(row, None)
+        admission = self.templates.admitted.pop(row, None)
         if admission is not None:
             put_back(self, row)
             self.units.uncount(admission.more)

@@ -29,7 +29,6 @@ class Record:
         "checkpoint_time",
         "code",
         "job_priority",
-        "mould",
         "nodes",
         "preempted",
         "preemptible",
@@ -38,6 +37,7 @@ class Record:
         "saved",
         "started",
         "submitted",
+        "template",
         "user",
         "walltime",
         "written",
@@ -45,7 +45,7 @@ class Record:
 
     def __init__(
         self,
-        mould: RowTemplate,
+        template: RowTemplate,
         code: int,
         priority: int,
         job_priority: int,
@@ -55,7 +55,7 @@ class Record:
         project: int,
         preempted: int,
     ) -> None:
-        self.mould = mould
+        self.template = template
         self.code = code
         self.priority = priority
         self.job_priority = job_priority
@@ -64,7 +64,7 @@ class Record:
         self.user = user
         self.project = project
         self.preempted = preempted
-        self.preemptible = mould.preemptible
+        self.preemptible = template.preemptible
         self.started: int = NEVER
         self.nodes: tuple[int, ...] = ()
         self.written = False
@@ -77,7 +77,7 @@ class Record:
         """It wrote a checkpoint, or is known to take so long for one; how long that was known to take before."""
         if not self.saved:
             self.saved = True
-            self.checkpoint_last, self.checkpoint_time = self.mould.checkpoint_last, self.mould.checkpoint_time
+            self.checkpoint_last, self.checkpoint_time = self.template.checkpoint_last, self.template.checkpoint_time
         known = self.checkpoint_time
         if at is not None:
             self.checkpoint_last = at
@@ -101,10 +101,10 @@ class Entry(NamedTuple):
 
 
 def entry_of(record: Record) -> Entry:
-    mould = record.mould
+    template = record.template
     return Entry(
-        *(record.code, mould.queue, mould.partition, mould.kind, record.priority, record.job_priority),
-        *(record.preemptible, mould.preempts, record.started),
+        *(record.code, template.queue, template.partition, template.kind, record.priority, record.job_priority),
+        *(record.preemptible, template.preempts, record.started),
     )
 
 
@@ -148,7 +148,7 @@ def write(state: ClusterColumns, records: Mapping[int, Record], rows: dict[int, 
 
 def _fill(state: ClusterColumns, row: int, record: Record) -> None:
     work = state.work
-    work.lay(row, record.mould.image)
+    work.lay(row, record.template.image)
     work.priority[row] = record.priority
     work.job_priority[row] = record.job_priority
     work.submitted[row] = record.submitted
@@ -206,7 +206,7 @@ class NodeRoom:
 
     def move(self, row: int, record: Record, after: int) -> None:
         """Members that stand on some nodes go on to another state."""
-        before, need = record.code, record.mould.need
+        before, need = record.code, record.template.need
         changed, standing = self.changed, self.standing
         overlaps = before in OVERLAPPING or after in OVERLAPPING
         for node in record.nodes:

@@ -72,7 +72,7 @@ def preempt(
                     for column, count in need
                 }
             members = standing[node][last]
-            for column, count in record.mould.need:
+            for column, count in record.template.need:
                 if column in lacks:
                     lacks[column] -= count * members
             if max(lacks.values()) <= 0:
@@ -141,7 +141,7 @@ def _spared(
         left = slack[node] = {column: kind[column + 1] - count for column, count in need}
         for row in prefix:
             members = standing[node].get(row, 0)
-            for column, count in state.records[row].mould.need if members else ():
+            for column, count in state.records[row].template.need if members else ():
                 if column in left:
                     left[column] += count * members
     victims: list[int] = []
@@ -149,7 +149,7 @@ def _spared(
         without: dict[int, dict[int, int]] = {}
         for node, left in slack.items():
             members = standing[node].get(row, 0)
-            taken = dict(state.records[row].mould.need)
+            taken = dict(state.records[row].template.need)
             without[node] = {column: amount - taken.get(column, 0) * members for column, amount in left.items()}
         if any(min(left.values()) >= 0 for left in without.values()):
             slack = without
@@ -168,7 +168,7 @@ def _decision(state: State, front: Front, head: Key, form: Form, settings: Setti
         for node in record.nodes:
             if node in index.free:
                 kind = then.setdefault(node, list(index.free[node]))
-                for column, count in record.mould.need:
+                for column, count in record.template.need:
                     kind[column + 1] += count
     scores = {node: score for node, kind in then.items() if (score := index.score(kind, form.shape)) is not None}
     node = min(scores, key=lambda node: (scores[node][0], index.rank[node]))
@@ -176,7 +176,7 @@ def _decision(state: State, front: Front, head: Key, form: Form, settings: Setti
     short = lacking(state, form.claim, [node], {node: before})
     who = ", ".join(f"{state.work_names[row]} (priority {records[row].priority})" for row in victims)
     lost = tuple(
-        Victim(state.work_names[row], rules.LOWER.id, fate_of_kind(records[row].mould.kind, settings))
+        Victim(state.work_names[row], rules.LOWER.id, fate_of_kind(records[row].template.kind, settings))
         for row in victims
     )
     return Decision(
@@ -477,7 +477,7 @@ class _Pass:
         form = self.rows[row].form
         kind = self._answer(form, row)[0]
         record = state.records.get(row)
-        if not (state.work.preempts[row] if record is None else record.mould.preempts):
+        if not (state.work.preempts[row] if record is None else record.template.preempts):
             return None
         priority, threshold = -head[0], kind.settings.threshold
         lower = [level for level in front.levels if level < priority and level <= threshold]

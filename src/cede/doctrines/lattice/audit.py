@@ -78,18 +78,18 @@ def _facts_of(state: State, row: int) -> WorkFacts:
             bool(work.sensitive[row]),
             CHECKPOINTS[work.checkpoint[row]] != "none",
         )
-    mould = record.mould
+    template = record.template
     return WorkFacts(
         record.code,
-        mould.queue,
+        template.queue,
         record.priority,
         record.preemptible,
-        mould.preempts,
+        template.preempts,
         record.started,
         record.walltime,
         list(record.nodes),
-        kept(state, ("sensitive", mould), lambda: bool(state.work.sensitive[row])),
-        mould.saves,
+        kept(state, ("sensitive", template), lambda: bool(state.work.sensitive[row])),
+        template.saves,
     )
 
 

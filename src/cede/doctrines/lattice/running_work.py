@@ -122,7 +122,7 @@ class RunningWork:
                 amounts = [residents.amount[:, at].tolist() for at in on]
         else:
             nodes = list(record.nodes)
-            walltime, began, saved = record.walltime, record.started, record if record.saved else record.mould
+            walltime, began, saved = record.walltime, record.started, record if record.saved else record.template
             takes, last = saved.checkpoint_time, saved.checkpoint_last
             if len(nodes) > 1:
                 members = Counter(nodes)
@@ -199,7 +199,7 @@ class RunningWork:
         if record is not None and on:
             if not like.exclusive:
                 return len(on), len(on) * like.gpus
-            return record.mould.members, sum([self._node_gpus[node] for node in on]) / NANO
+            return record.template.members, sum([self._node_gpus[node] for node in on]) / NANO
         state = self.state
         if like.exclusive or row in state.parts or not on:
             rows = np.array([row])

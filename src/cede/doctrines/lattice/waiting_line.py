@@ -291,11 +291,11 @@ class Lines:
             self._join(row, code, record)
 
     def _like(self, row: int, record: Record | None) -> Profile:
-        """What it shares with others; looked up once of all whose records have one mould, class and owner."""
+        """What it shares with others; looked up once of all whose records have one template, class and owner."""
         if record is None or row in self.state.reservations:
             return self._read(row)
         owner = (record.user, record.project) if self._policies else ()
-        key = (record.mould, record.priority, record.preemptible, *owner)
+        key = (record.template, record.priority, record.preemptible, *owner)
         like = self._profiles.get(key)
         if like is None:
             if len(self._profiles) > MOST_FORMS:
@@ -396,7 +396,7 @@ class Lines:
             takes = work.checkpoint_time.item(row)
         else:
             walltime, submitted = record.walltime, record.submitted
-            takes = record.checkpoint_time if record.saved else record.mould.checkpoint_time
+            takes = record.checkpoint_time if record.saved else record.template.checkpoint_time
         remembered = homes_of(self.memory, name) if self.policy else ()
         vain: Set[str] = frozenset() if self.policy else in_vain(self.memory, name)
         of = form, walltime, remembered, name if vain else ""

@@ -83,7 +83,7 @@ class Front:
         self.index = index
         self.line: list[Key] = []
         self.forms: dict[object, Form] = {}
-        """By what makes them alike, and by the mould that their records share."""
+        """By what makes them alike, and by the template that their records share."""
         self.live: list[Form] = []
         """Forms that some workload waits with."""
         self.by_need: dict[Need, list[Form]] = {}
@@ -134,7 +134,7 @@ class Front:
             row = key[4]
             record = state.records.get(row)
             if record is not None:
-                need = record.mould.need
+                need = record.template.need
                 known.start = (record.started, key[2], key[3], row)
                 known.stands = [(node, need) for node in record.nodes]
             else:
@@ -257,11 +257,11 @@ class Fronts:
     def _row(self, state: State, row: int, record: Record | None) -> Row:
         name, uid = state.work_names[row], state.uids[row]
         if record is not None:
-            mould = record.mould
-            front = self.by_partition.get(mould.partition) or self._front(state, mould.partition)
-            like: object = mould
+            template = record.template
+            front = self.by_partition.get(template.partition) or self._front(state, template.partition)
+            like: object = template
             if state.static.policies:  # they say which priorities an owner may use
-                like = (mould, record.priority, record.user, record.project)
+                like = (template, record.priority, record.user, record.project)
             form = front.forms.get(like) if not state.reservations or row not in state.reservations else None
             if form is None:
                 if record.written:
@@ -337,7 +337,7 @@ class Fronts:
         """It holds room: as one that may be preempted, and until it is expected to end."""
         front = known.front
         if record is not None:
-            may_go = code == RUNNING and record.preemptible and record.mould.kind != SYSTEM
+            may_go = code == RUNNING and record.preemptible and record.template.kind != SYSTEM
             started = record.started
         else:
             work = state.work

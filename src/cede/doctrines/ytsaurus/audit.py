@@ -130,7 +130,7 @@ class Audit:
         if record is None:
             started, saved = int(self.state.work.started[row]), int(self.state.work.checkpoint_last[row])
         else:
-            started, saved = record.started, record.checkpoint_last if record.saved else record.mould.checkpoint_last
+            started, saved = record.started, record.checkpoint_last if record.saved else record.template.checkpoint_last
         since = started if NEVER in (started, saved) else max(started, saved)
         return since, self.state.uids[row], self.state.work_names[row]
 
@@ -148,7 +148,7 @@ class Audit:
         record = self.state.records.get(row)
         if record is None:
             return int(self.state.work.usage[column, row])
-        return sum(count for at, count in record.mould.need if at == column) * record.mould.members
+        return sum(count for at, count in record.template.need if at == column) * record.template.members
 
     # -- whether it was needed -----------------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class Audit:
         held: dict[str, dict[int, int]] = {}
         for row, members in room.standing[index].items():
             name = state.work_names[row]
-            amount = {column: count * members for column, count in state.records[row].mould.need}
+            amount = {column: count * members for column, count in state.records[row].template.need}
             if name in leaving:
                 held[name] = amount
             elif name not in self.gone - self.asked:
@@ -192,8 +192,8 @@ class Audit:
                     free[column] -= count
         need: dict[int, int] = {}
         for name in (*self.came.get(node, ()), made.workload or ""):
-            mould = state.records[state.work_index[name]].mould
-            need = {column: count * mould.members for column, count in mould.need}
+            template = state.records[state.work_index[name]].template
+            need = {column: count * template.members for column, count in template.need}
             for column, count in need.items():
                 free[column] -= count
         for victim in made.victims:

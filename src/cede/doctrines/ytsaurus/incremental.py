@@ -134,7 +134,7 @@ def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Can
         elif update.short is None or number not in update.short:
             return None
         record = state.records.get(row)
-        partition = int(state.work.partition[row]) if record is None else record.mould.partition
+        partition = int(state.work.partition[row]) if record is None else record.template.partition
         preempts = preempts and update.starves(number, pool)
         waiting[row] = _Candidate(need, partition, 0.0 if shared else INFINITE, preempts)
     return waiting
@@ -196,7 +196,7 @@ def _open(update: Update, node: int) -> list[Allocation] | None:
         if stands < 0 or (stands == 0 and _is_protected(update, number, _before(update, row, number))):
             continue
         amount = [0] * len(state.units)
-        for column, count in record.mould.need:
+        for column, count in record.template.need:
             amount[column] = count * members
         victims.append((row, number, amount))
     if len(victims) > 1:
@@ -232,7 +232,7 @@ def _age(update: Update, row: int) -> tuple[int, str, str]:
     """Since when it runs, or saved its work; then uid, and name."""
     state = update.state
     record = state.records[row]
-    started, saved = record.started, record.checkpoint_last if record.saved else record.mould.checkpoint_last
+    started, saved = record.started, record.checkpoint_last if record.saved else record.template.checkpoint_last
     since = started if NEVER in (started, saved) else max(started, saved)
     return since, state.uids[row], state.work_names[row]
 
@@ -273,7 +273,7 @@ def start(candidates: StartCandidates, row: int, node: int) -> Decision:
     state = candidates.update.state
     name = state.node_names[node]
     record = state.records.get(row)
-    nodes = (name,) * (int(state.work.members[row]) if record is None else record.mould.members)
+    nodes = (name,) * (int(state.work.members[row]) if record is None else record.template.members)
     return Decision(state.work_names[row], "start", rules.STARTS.id, rules.STARTS.because(nodes=name), nodes=nodes)
 
 
@@ -281,7 +281,7 @@ def preempt(candidates: StartCandidates, going: Preemption, edition: str) -> Dec
     """The decision that others go for this one."""
     update = candidates.update
     state, number = update.state, candidates.known[going.row][0]
-    need, members = candidates.known[going.row][2][0], state.records[going.row].mould.members
+    need, members = candidates.known[going.row][2][0], state.records[going.row].template.members
     fair = update.fair_of(number).tolist()
     nothing = [0.0] * len(fair)
     names = {there[0]: state.work_names[there[0]] for there in (*going.victims, *going.needless)}

@@ -16,7 +16,7 @@ IDLE, HOLDS, WAITS, LEAVES = range(4)
 SMALL = 1024
 NO_TIME = 2**63 - 1
 """When an operation without workloads began."""
-MOST_MOULDS = 1024
+MOST_TEMPLATES = 1024
 """Kinds of workloads that are known at once."""
 NO_ROWS: Rows = np.zeros(0, np.intp)
 
@@ -57,7 +57,7 @@ class OperationUsage:
         self._tables: list[Int64s] = [np.zeros((0, width), np.int64) for width in (resources, resources, 4)]
         self._unwritten: set[int] = set()
         """Operations of which the tables do not say how they stand."""
-        self._moulds: dict[RowTemplate, tuple[int, str | None, bool, list[int]]] = {}
+        self._templates: dict[RowTemplate, tuple[int, str | None, bool, list[int]]] = {}
         """What all of a kind of workloads share: pool, app, whether they have several members, amount."""
         self._stands: dict[int, tuple[int, ...]] = {}
         """Nodes of workloads that hold room, once changes are followed."""
@@ -290,11 +290,11 @@ class OperationUsage:
             code, submitted = state.work.state.item(row), state.work.submitted.item(row)
             nodes = tuple([state.residents.node.item(resident) for resident in state.residents_of(row)])
         else:
-            shared = self._moulds.get(record.mould)
+            shared = self._templates.get(record.template)
             if shared is None:
-                if len(self._moulds) >= MOST_MOULDS:
-                    self._moulds.clear()
-                shared = self._moulds[record.mould] = (*self._read(row), self._amount(row).tolist())
+                if len(self._templates) >= MOST_TEMPLATES:
+                    self._templates.clear()
+                shared = self._templates[record.template] = (*self._read(row), self._amount(row).tolist())
             pool, app, several, amount = shared
             code, submitted, nodes = record.code, record.submitted, record.nodes
         if code >= RESERVED:

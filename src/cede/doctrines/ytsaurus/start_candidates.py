@@ -106,7 +106,7 @@ class PreemptibleAmounts:
         if record.code not in (RUNNING, CHECKPOINTING) or not record.preemptible:
             return []
         need = [0] * len(state.units)
-        for column, count in record.mould.need:
+        for column, count in record.template.need:
             need[column] = count
         return [(node, need) for node in record.nodes]
 
@@ -293,12 +293,12 @@ class StartCandidates:
         if record is None:
             kind = self._kind_in_columns(row, number)
         else:
-            mould = record.mould
+            template = record.template
             counts = [0] * len(state.units)
-            for column, count in mould.need:
-                counts[column] = count * mould.members
-            odd = mould.placement != ANY or self._is_odd(row, number)
-            kind = tuple(counts), mould.preempts, row if odd else NONE
+            for column, count in template.need:
+                counts[column] = count * template.members
+            odd = template.placement != ANY or self._is_odd(row, number)
+            kind = tuple(counts), template.preempts, row if odd else NONE
         need = kind[0]
         self._drop(row)
         self.known[row] = number, pool, kind

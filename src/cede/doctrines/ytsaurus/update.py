@@ -232,7 +232,7 @@ class Update:
         self.possible: set[Hashable] = set()
         """Kinds of workloads that were found to be able to run some time, as `WaitReasons` describes them."""
         self.likes: dict[RowTemplate, Hashable] = {}
-        """How `WaitReasons` describes those that are cast in one mould."""
+        """How `WaitReasons` describes those that are cast in one template."""
         self.promises = any(pool.promised for pool in self.pools.settings)
         self.short: set[int] | None = None
         """Operations below their share, where that follows from sums."""

@@ -29,7 +29,7 @@ from cede.doctrines.ytsaurus.node_allocations import (
     shield_of,
 )
 from cede.doctrines.ytsaurus.node_prospects import RunningAllocations
-from cede.doctrines.ytsaurus.operation_usage import MOST_MOULDS
+from cede.doctrines.ytsaurus.operation_usage import MOST_TEMPLATES
 from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT, NodeClocks
 from cede.doctrines.ytsaurus.update import Update
 from cede.doctrines.ytsaurus.waiting_kinds import WaitingKinds
@@ -63,13 +63,13 @@ def barred(state: State, waiting_kinds: WaitingKinds) -> list[int]:
 
 def _like(update: Update, row: int) -> Hashable:
     """All that is asked here of a plain workload; none of one that is more than that. It is the same for all that are
-    cast in one mould."""
+    cast in one template."""
     state = update.state
     operation = int(update.operation_usage.operation[row])
     if state.static.policies or operation in update.operations.limited:
         return None
     record = state.records.get(row)
-    description: Hashable = None if record is None else update.likes.get(record.mould)
+    description: Hashable = None if record is None else update.likes.get(record.template)
     if description is None and not (row in state.constraints or row in state.parts or row in state.odd_requests):
         work = state.work
         if work.required_node[row] == NONE:
@@ -81,9 +81,9 @@ def _like(update: Update, row: int) -> Hashable:
                 work.usage[:, row].tobytes(),
             )
             if record is not None:
-                if len(update.likes) >= MOST_MOULDS:
+                if len(update.likes) >= MOST_TEMPLATES:
                     update.likes.clear()
-                update.likes[record.mould] = description
+                update.likes[record.template] = description
     return description
 
 

@@ -190,7 +190,7 @@ def has_room(roll: JobTable, job: Job, needs: list[Int64s] | None = None) -> boo
         return True
     record = state.records.get(state.work_index[job.name])
     if needs is None and record is not None and len(state.records) == len(state.work_index):
-        return _records_leave_room(roll, job, record.mould.need)
+        return _records_leave_room(roll, job, record.template.need)
     members = state.members_of(state.work_index[job.name]) if needs is None else needs
     wanted: dict[int, Int64s] = {}
     for name, need in zip(job.nodes, members, strict=True):
@@ -217,11 +217,11 @@ def _records_leave_room(roll: JobTable, job: Job, need: tuple[tuple[int, int], .
             taken = left
             if other is not None and other.phase is Phase.HELD:
                 taken = held.setdefault(other.name, [0] * len(left))
-            for column, amount in records[row].mould.need:
+            for column, amount in records[row].template.need:
                 taken[column] -= amount * count
             if other is not None and other.leaving is not None and makes_way(roll, other):
                 claimed = held.setdefault(str(other.leaving.claimant), [0] * len(left))
-                for column, amount in records[row].mould.need:
+                for column, amount in records[row].template.need:
                     claimed[column] += amount * count
         for amounts in held.values():
             for column, amount in enumerate(amounts):

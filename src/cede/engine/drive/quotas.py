@@ -30,7 +30,7 @@ def has_quota(roll: JobTable, job: Job, parts: tuple[PodSet, ...] | None = None)
     state = roll.state
     row = state.work_index[job.name]
     record = state.records.get(row)
-    if record is not None and not roll.doctrine.dialect.quota and state.room().unlimited.get(record.mould.queue):
+    if record is not None and not roll.doctrine.dialect.quota and state.room().unlimited.get(record.template.queue):
         return True
     work, row_queue = state.work, int(state.work.queue[row])
     if not state.between or row_queue == NONE or not roll.doctrine.traits.leaving_counts:
