@@ -102,8 +102,8 @@ _plain = itemgetter(
 
 
 class RowTemplates:
-    """Templates by key, and how much each row that was made from one adds to all that is known; and the same of workloads
-    that are admitted with other members than they ask for."""
+    """Templates by key, and how much each row made from one adds to all that is known; and the same of workloads that
+    are admitted with other members than they ask for."""
 
     def __init__(self) -> None:
         self.kept: dict[Key, RowTemplate] = {}
