@@ -5,6 +5,8 @@ that needs them: which have been by then depends on the tests that ran before in
 others are. So all are loaded before the first draw.
 """
 
+import signal
+from collections.abc import Generator
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -35,3 +37,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests come first, so that at the end no worker waits for another's last one."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Who has listened to hints ignores their signal from then on. So would every process that later tests start, and a
+    shell could not even trap it."""
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        return (yield)
+    finally:
+        if signal.getsignal(signal.SIGUSR1) != before:
+            signal.signal(signal.SIGUSR1, before)
