@@ -9,11 +9,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
-# Tests that start servers mostly wait, the others compute: more workers than cores keep the cores busy. A worker that has
-# nothing left takes tests from another, and neighbours stay together: they share a server. Each of the many processes would
-# compile the same modules anew if none were allowed to keep them.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+# What only computes keeps every core busy; what starts servers mostly waits, and is not starved by the other. A worker that
+# has nothing left takes tests from another, and neighbours stay together: they share a server. Each of the many processes
+# would compile the same modules anew if none were allowed to keep them.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q --dist worksteal
+COMPUTING := -n $(CORES) --ignore=tests/live --ignore=tests/browser
+SERVING := -n $(shell expr $(CORES) + 1) tests/live tests/browser
 TIMES ?= 10
 
 export PYTHON
@@ -30,16 +32,18 @@ tour: $(INSTALLED) ## take the tour: plans made from the examples, each explaine
 	@$(BIN)/python -m cede.cli.tour
 
 test: static chromium ## every static check and every test
-	@echo "  pytest"
-	@$(PYTEST)
+	@echo "  pytest, what only computes"
+	@failed=0; $(PYTEST) $(COMPUTING) || failed=1; \
+	echo "  pytest, real servers and processes"; \
+	$(PYTEST) $(SERVING) || failed=1; exit $$failed
 
 check: static chromium ## every static check and the quick tests
 	@echo "  pytest, quick tests"
-	@SAMPLE=0.2 $(PYTEST) -m "not slow"
+	@SAMPLE=0.2 $(PYTEST) -n $(shell expr $(CORES) + 2) -m "not slow"
 
 explore: $(INSTALLED_DEV) ## look at many more of the cases that tests draw by lot, new ones each time: TIMES=10
 	@echo "  pytest, $(TIMES) times as many drawn cases"
-	@SAMPLE=$(TIMES) $(PYTEST) -v -m "drawn or hypothesis" --ignore=tests/live --timeout=7200 --hypothesis-profile explore
+	@SAMPLE=$(TIMES) $(PYTEST) -n $(CORES) -v -m "drawn or hypothesis" --ignore=tests/live --timeout=7200 --hypothesis-profile explore
 
 bench: $(INSTALLED) ## measure Cede beside a yardstick: NAME=plan, sim, kueue, ...; ARGS="--quick"
 	@$(BIN)/python -m bench $(or $(NAME),--help) $(ARGS)

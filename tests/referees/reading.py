@@ -33,7 +33,8 @@ class Work:
     started: int | None
     needs: list[Amounts]
     quota: Amounts
-    pin: str | None
+    pins: list[str | None]
+    """The flavor that each member names, if it asks for any of it."""
     nodes: list[str]
 
     def asks(self, key: str, default: Any = None) -> Any:
@@ -134,7 +135,7 @@ class Board:
             machine
             for machine in self.machines.values()
             if machine.partition == work.partition
-            and work.pin in (None, machine.flavor)
+            and any(pin in (None, machine.flavor) for pin in work.pins)
             and work.asks("required_node", machine.name) == machine.name
             and (not limits.get("nodes") or machine.name in limits["nodes"])
             and all(
@@ -182,6 +183,8 @@ class Board:
                 return True
             need = work.needs[member]
             for machine in among:
+                if work.pins[member] not in (None, machine.flavor):
+                    continue
                 groups = [self.group_of(other) for other in chosen]
                 mine = self.group_of(machine)
                 if placement == "tight" and groups and groups[0] != mine:
@@ -292,13 +295,18 @@ def _work(document: Document, entry: Document, now: int, queues: Mapping[str, Do
         None if started is None else parse_time(started),
         needs,
         _amounts(entry["usage"]) if "usage" in entry else dict(asked),
-        _flavor([key for part in parts for key in part["requests"]]),
+        [_pin(part["requests"]) for part in parts for _ in range(part["count"])],
         list(entry.get("nodes", [])),
     )
 
 
 def _amounts(raw: Mapping[str, Any]) -> Amounts:
     return {key: parse_quantity(value) for key, value in raw.items()}
+
+
+def _pin(requests: Mapping[str, Any]) -> str | None:
+    """The flavor that a member names; a request for nothing names none."""
+    return _flavor([key for key, nano in _amounts(requests).items() if nano])
 
 
 def _flavor(names: Iterable[str]) -> str | None:

@@ -61,7 +61,10 @@ def differences(document: Document, plan: cede.Plan) -> Iterator[str]:
                 return
             fate = "requeued" if settings_of(board, work)["preemption_mode"] == "reschedule" else "ended"
             got = {victim.workload: victim.fate for victim in made.victims}
-            if made.action != action or got != dict.fromkeys(found.victims, fate) or list(made.nodes) != found.agents:
+            nodes, agents = list(made.nodes), found.agents
+            if "pod_sets" not in work.entry:  # its members are alike: in which order they are named says nothing
+                nodes, agents = sorted(nodes), sorted(agents)
+            if made.action != action or got != dict.fromkeys(found.victims, fate) or nodes != agents:
                 what = f"expected {action} {found}, got {made.action} {got} on {list(made.nodes)}"
                 yield f"{work.name}: {what} ({made.why})"
                 return
@@ -165,19 +168,20 @@ def judge(under_way: Pass, work: Work, *, blocked: bool) -> tuple[str, Try, bool
     if not board.machines:
         return "start", Try(), False
     found = Try()
-    if all(choose(under_way, work, need, found) for need in work.needs):
+    if all(choose(under_way, work, member, found) for member in range(len(work.needs))):
         return ("preempt" if found.victims else "start"), found, False
     if not board.fits_empty(work, bare=True):
         return "refuse", Try(), True
     return "wait", Try(), any(machine.ready for machine in board.matching(work))
 
 
-def choose(under_way: Pass, work: Work, need: Amounts, found: Try) -> bool:
+def choose(under_way: Pass, work: Work, member: int, found: Try) -> bool:
     """An agent for one member, with victims if none has room."""
     board, settings = under_way.board, settings_of(under_way.board, work)
     strategy = settings["agent_selection_strategy"]
-    need = need | {WHOLE: ALL if work.exclusive else SOME}
-    usable = {machine.name: machine for machine in board.usable(work)}
+    need = work.needs[member] | {WHOLE: ALL if work.exclusive else SOME}
+    pin = work.pins[member]
+    usable = {machine.name: machine for machine in board.usable(work) if pin in (None, machine.flavor)}
     remaining = {name: left(board, work, machine, found) for name, machine in usable.items()}
     with_room = [name for name in usable if covers(remaining[name], need)]
     if with_room:

@@ -143,7 +143,7 @@ CASES: dict[str, Case] = {
     ),
     "no-victims": Case(
         release(N4, A, B, running("old", queue="root.b", cpu=4, priority=1), IN),
-        "no node has room for it (closest is n1: cpu 2 asked, 0 free), and preemption found no victims: nobody may "
+        "no node has room for it (closest is n1: cpu 2 asked, 0 free), and preemption found no victims: nothing may "
         "be preempted",
     ),
     "guarantee-check": Case(
