@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from cede.engine.clock import Mark, SchedulerClock
@@ -67,7 +68,6 @@ MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
 """A loop that fails this often in this short a time will not recover by itself."""
 LONGEST_WAIT = 60 * SECOND
 """The longest single wait: longer ones are split, so that no configured time is too long for the operating system."""
-COMPARES_WITHIN_S = 60.0
 ASKED_SHARE, UNASKED_SHARE = 2, 20
 """Working out why workloads wait takes at most one second in this many of the scheduler's time: the first where a
 caller asked, the second where it is only for the record."""
@@ -692,13 +692,18 @@ class Controller:
             self._wakes_at = self._clock.now() + int(RETRY_S * 1e6)
 
     def _compare(self) -> None:
-        """Records are compared with what runs, and orders that did not arrive are given again."""
-        try:
-            present, orders = self._call(self._in_force).result(COMPARES_WITHIN_S)
-        except UnavailableError:
-            if self._stopping:
-                return
-            raise
+        """Records are compared with what runs, and orders that did not arrive are given again, as soon as the scheduler
+        has said what is in force. Orders that it gives until then come first, and none of them waits for that."""
+        self._call(self._in_force).add_done_callback(self._compare_with)
+
+    def _compare_with(self, answer: Future[tuple[dict[str, PresentWorkload], list[Order]]]) -> None:
+        error = answer.exception()
+        if error is None:
+            self._dispatch.then(partial(self._compared, *answer.result()))
+        elif not self._stopping:
+            log.error("records were not compared with what runs: %s", in_words(error))
+
+    def _compared(self, present: Mapping[str, PresentWorkload], orders: Sequence[Order]) -> None:
         self.reconciler.compare(present)
         self._metrics.compared(len(self.reconciler.orphans), self.reconciler.repaired)
         self._dispatch.give(orders, {})

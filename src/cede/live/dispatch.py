@@ -26,11 +26,19 @@ SOON_S = 2.0
 OFTEN_S = 0.01
 """They are not compared more often than this, whatever is asked for."""
 
+ASKED_AGAIN_S = 60.0
+"""After this the scheduler is asked once more for its records, if it has not answered."""
+
+Item = tuple[Order, Task | None] | Callable[[], None] | None
+"""An order with its task, something else that waits its turn among them, or the end."""
+
 
 class Dispatch:
     """An order that fails is logged; the driver's deadlines see that it had no effect.
 
-    `wall` is what the wall clock shows at a time of the scheduler's: applications are told deadlines by that.
+    `wall` is what the wall clock shows at a time of the scheduler's: applications are told deadlines by that. `compare`
+    asks for the records and returns at once; the comparison itself comes back by `then`, so that no order waits for an
+    answer.
     """
 
     def __init__(
@@ -46,7 +54,7 @@ class Dispatch:
         self._wall = wall
         self._compare = compare
         self._compare_s = max(compare_s, OFTEN_S)
-        self._orders: queue.SimpleQueue[tuple[Order, Task | None] | None] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="dispatch", daemon=True)
 
     def start(self) -> None:
@@ -63,24 +71,27 @@ class Dispatch:
         for order in orders:
             self._orders.put((order, tasks.get(order.name)))
 
+    def then(self, work: Callable[[], None]) -> None:
+        """Do this after the orders that were given before, and before those that are given later."""
+        self._orders.put(work)
+
     def _run(self) -> None:
-        again = time.monotonic() + min(SOON_S, self._compare_s)
-        waiting = 0
+        compares_at = time.monotonic() + min(SOON_S, self._compare_s)
         while True:
-            # However many orders come; but those that waited meanwhile are carried out before it is done again.
-            if (left := again - time.monotonic()) <= 0 and waiting <= 0:
+            if time.monotonic() >= compares_at:
                 self._try(self._compare, "records were not compared with what runs")
-                again = time.monotonic() + self._compare_s
-                left, waiting = self._compare_s, self._orders.qsize()
+                compares_at = time.monotonic() + ASKED_AGAIN_S
             try:
-                given = self._orders.get(timeout=max(0.0, left))
+                given = self._orders.get(timeout=max(0.0, compares_at - time.monotonic()))
             except queue.Empty:
-                waiting = 0
                 continue
-            waiting -= 1
             if given is None:
                 return
-            self._try(partial(self._carry_out, *given), f"an order was not carried out: {given[0]!r}")
+            if callable(given):
+                self._try(given, "records were not compared with what runs")
+                compares_at = time.monotonic() + self._compare_s
+            else:
+                self._try(partial(self._carry_out, *given), f"an order was not carried out: {given[0]!r}")
 
     def _try(self, work: Callable[[], None], otherwise: str) -> None:
         try:

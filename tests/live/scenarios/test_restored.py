@@ -6,13 +6,17 @@ import signal
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cede.live.client.errors import ClientError
+from cede.live.controller import Controller
 from cede.live.errors import UnavailableError
 from tests.live.scenarios.scripts import ENDING, LET_GO, SAVES, answering
 from tests.live.scenarios.twin import assert_replays
@@ -331,6 +335,24 @@ def test_records_that_are_compared_all_the_time_keep_no_order_waiting(tmp_path: 
             live.shell(f"job-{number}", "true", cpu=1)
         for number in range(5):
             live.completed(f"job-{number}")
+
+
+def test_no_order_waits_for_the_records_that_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Future[Any]] = []
+    answers = Controller._call
+
+    def ask(controller: Controller, look: Callable[[], Any]) -> Future[Any]:
+        """Nobody answers what is in force: a scheduler that is busy for long."""
+        if look != controller._in_force:
+            return answers(controller, look)
+        asked.append(Future())
+        return asked[-1]
+
+    monkeypatch.setattr(Controller, "_call", ask)
+    with serving(tmp_path, cluster_of("n1"), compare_every=0) as live:
+        until(lambda: asked)
+        live.shell("job", "true", cpu=1)
+        live.completed("job")
 
 
 def test_who_left_as_it_was_once_asked_to_did_not_complete_though_its_restored_record_knows_nothing(
